@@ -1,0 +1,71 @@
+package views
+
+import (
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// Frame is what every page carries around its own content.
+type Frame struct {
+	URLs     URLs
+	Asset    func(name string) string // address of a file of the static package, prefix included
+	Actor    string                   // who is looking: "local"
+	Now      time.Time                // the database's clock when the page was read; zero where it was not read
+	Position string                   // where the stream resumes so that nothing is missed; empty for pages that are not live
+	Topics   []string                 // what the page follows; empty for pages that are not live
+	Search   string                   // echo of the search box
+	Done     Flash                    // what the last action did; from the query, see [KnownFlash]
+}
+
+// HomePage is the triage page.
+type HomePage struct {
+	Frame
+	Home store.Home
+}
+
+// JobsPage is the list of jobs. A field that could not be understood is named
+// in Problem, and the list is empty then.
+type JobsPage struct {
+	Frame
+	Filter  store.Filter
+	Page    store.Page
+	Problem *store.InvalidError
+}
+
+// JobPage is one job's page.
+type JobPage struct {
+	Frame
+	View store.JobView
+	Zoom int64 // the generation to which the lanes zoom; 0 shows all
+	Full bool  // shows every lane and transition instead of the newest
+}
+
+// ActionPage is the form of a requeue or terminate on a page of its own: what
+// a refused action answers with, and what a link without script opens. The
+// typed reason is kept.
+type ActionPage struct {
+	Frame
+	Action   store.Action
+	Job      store.Job            // as it is now
+	Conflict *store.ConflictError // why it was refused (409); nil otherwise
+	Since    []store.Transition   // what happened after the revision that was seen, oldest first
+	Problem  *store.InvalidError  // which field cannot be accepted (422); nil otherwise
+	Reason   string               // as it was typed
+}
+
+// RevealPage shows a job's payload unmasked. It must be sent with no-store.
+type RevealPage struct {
+	Frame
+	Job     store.Job
+	Payload store.Payload
+}
+
+// ErrorPage says that a request could not be served.
+type ErrorPage struct {
+	Frame
+	Status    int
+	Message   string // a sentence for the reader; never an internal error's text
+	Field     string // the parameter or field at fault; empty when there is none
+	RequestID string
+}

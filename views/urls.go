@@ -1,0 +1,129 @@
+package views
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// The routes of the console, as the router spells them. They are relative to
+// the path prefix under which the console is mounted; [URLs] fills them in.
+const (
+	RouteHome      = "/"
+	RouteDrill     = "/drill" // POST
+	RouteJobs      = "/jobs"
+	RouteJob       = "/jobs/:id"
+	RouteRequeue   = "/jobs/:id/requeue"   // POST; GET shows the form alone
+	RouteTerminate = "/jobs/:id/terminate" // POST; GET shows the form alone
+	RouteReveal    = "/jobs/:id/reveal"    // POST
+	RouteStream    = "/stream"
+)
+
+// The names of the fields and parameters that the console's forms and links
+// send.
+const (
+	FieldReason = "reason"  // an operator's reason, at most [store.MaxReason] bytes
+	FieldSeen   = "seen"    // the revision that the form was made from, decimal
+	FieldAs     = "as"      // reveal: [AsPage] or [AsFile]
+	FieldPart   = "part"    // reveal as a file: "args" or "result"
+	ParamDone   = "done"    // the code of a [Flash]
+	ParamSearch = "q"       // the search box: a job's id, or a key
+	ParamState  = "state"   // jobs: a state
+	ParamKind   = "kind"    // jobs: a kind
+	ParamQueue  = "queue"   // jobs: a queue
+	ParamKey    = "key"     // jobs: a key
+	ParamBefore = "before"  // jobs: only ids below this one
+	ParamZoom   = "attempt" // a job's page: the generation to which the lanes zoom
+	ParamFull   = "full"    // a job's page: "1" shows every lane and transition
+	ParamTopic  = "topic"   // stream: [TopicHome], [TopicJobs] or [TopicJob]; repeatable
+	ParamAfter  = "after"   // stream: the position to resume from
+	AsPage      = "page"    // a reveal shown on a page
+	AsFile      = "file"    // a reveal sent as a download
+	TopicHome   = "home"    // the triage page
+	TopicJobs   = "jobs"    // the list of jobs
+)
+
+// TopicJob names one job's topic on the stream.
+func TopicJob(id int64) string { return "job:" + decimal(id) }
+
+// URLs builds every address of the console.
+type URLs struct {
+	Base string // the path prefix: empty, or "/ops/leases" without a slash at the end
+}
+
+// At returns the address of a route that has no parameters.
+func (u URLs) At(route string) string { return u.Base + route }
+
+// Home returns the address of the triage page.
+func (u URLs) Home() string { return u.At(RouteHome) }
+
+// Drill returns the address to which the drill's button posts.
+func (u URLs) Drill() string { return u.At(RouteDrill) }
+
+// Stream returns the address of the event stream, without topics.
+func (u URLs) Stream() string { return u.At(RouteStream) }
+
+// Job returns the address of a job's page.
+func (u URLs) Job(id int64) string { return u.of(RouteJob, id) }
+
+// JobDone returns the address of a job's page that says what was done.
+func (u URLs) JobDone(id int64, done Flash) string {
+	return withQuery(u.Job(id), url.Values{ParamDone: {string(done)}})
+}
+
+// Lanes returns the address of a job's page whose lanes show one attempt
+// (generation, 0 for all of them), and every lane and transition when full.
+func (u URLs) Lanes(id, generation int64, full bool) string {
+	q := url.Values{}
+	if generation != 0 {
+		q.Set(ParamZoom, decimal(generation))
+	}
+	if full {
+		q.Set(ParamFull, "1")
+	}
+	return withQuery(u.Job(id), q)
+}
+
+// Action returns the address to which an operator's action is posted.
+func (u URLs) Action(id int64, action store.Action) string {
+	if action == store.ActionTerminate {
+		return u.of(RouteTerminate, id)
+	}
+	return u.of(RouteRequeue, id)
+}
+
+// Reveal returns the address to which a reveal is posted.
+func (u URLs) Reveal(id int64) string { return u.of(RouteReveal, id) }
+
+// Jobs returns the address of the list of jobs that a filter selects.
+func (u URLs) Jobs(f store.Filter) string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set(ParamState, string(f.State))
+	set(ParamKind, f.Kind)
+	set(ParamQueue, f.Queue)
+	set(ParamKey, f.Key)
+	if f.Before > 0 {
+		q.Set(ParamBefore, decimal(f.Before))
+	}
+	return withQuery(u.At(RouteJobs), q)
+}
+
+func (u URLs) of(route string, id int64) string {
+	return u.At(strings.Replace(route, ":id", decimal(id), 1))
+}
+
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
