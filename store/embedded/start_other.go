@@ -1,0 +1,12 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package embedded
+
+import "context"
+
+// Start returns [ErrUnsupported]: a private server needs Unix sockets with
+// permissions, and signals.
+func Start(context.Context, Config) (*Server, error) { return nil, ErrUnsupported }
+
+// Find returns [ErrUnsupported].
+func Find(string) (url func(database, user string) string, err error) { return nil, ErrUnsupported }
