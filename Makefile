@@ -1,0 +1,102 @@
+# Fenceline. `make run` and `make test` need Go, git and make, nothing else.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Packages tested at a time (each has a database server of its own), and what
+# else to tell `go test`, as in: make test TESTFLAGS='-run Stale' PACKAGES=./store
+JOBS ?= 2
+PACKAGES ?= ./...
+TESTFLAGS ?=
+
+# The version is passed in; asking git again fails in a checkout of another user.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test check bench generate deps deps-run clean FORCE
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: bin/fenceline ## build bin/fenceline
+
+bin/fenceline: FORCE
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/fenceline
+
+run: build deps-run ## start the console and a worker pool on http://127.0.0.1:8080 (ARGS='--listen …')
+	@exec bin/fenceline serve $(ARGS)
+
+test: deps ## run every test, with the race detector
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 15m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
+
+check: ## formatting, vet, generated views, staticcheck, builds for other systems
+	@echo gofmt; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	  if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted" >&2; exit 1; fi
+	go vet ./...
+	@echo templ; sums() { git ls-files -co --exclude-standard '*_templ.go' | sort | xargs cat /dev/null | cksum; }; \
+	  before=$$(sums); go tool templ generate -log-level error; \
+	  if [ "$$before" != "$$(sums)" ]; then echo "generated views differ from their templates: commit what 'make generate' made" >&2; exit 1; fi
+	@echo staticcheck; if go mod download $(subst /cmd/staticcheck,,$(STATICCHECK)) 2>/dev/null; \
+	  then go run $(STATICCHECK) ./...; else echo "staticcheck could not be fetched: skipped" >&2; fi
+	GOOS=darwin go build ./...
+	GOOS=windows go build ./...
+	@echo imports; if go list -deps ./cmd/... | grep /storetest; then echo "the binary must not hold the tests' database server" >&2; exit 1; fi
+	sh -n .ci/run
+
+bench: build deps-run ## measure enqueueing and working of jobs (ARGS='--jobs …')
+	@exec bin/fenceline bench $(ARGS)
+
+generate: ## regenerate views/*_templ.go from the templates
+	go tool templ generate
+
+clean: ## remove what was built; data directories are left alone
+	rm -rf bin
+
+# --- What the machine must have ----------------------------------------------
+# Each have-* is a shell condition. What is missing is installed where we may
+# (root, with apt-get) and otherwise named, with the command that brings it.
+
+have-postgres = { (p=$$(command -v postgres) && [ -x "$$(dirname "$$(readlink -f "$$p" || echo "$$p")")/initdb" ]) || \
+  (for d in "$$PGBIN" /usr/lib/postgresql/*/bin /usr/lib/postgresql*/bin /usr/libexec/postgresql* /usr/pgsql-*/bin \
+     /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin /Applications/Postgres.app/Contents/Versions/*/bin; \
+   do if [ -x "$$d/postgres" ] && [ -x "$$d/initdb" ]; then exit 0; fi; done; exit 1); }
+
+have-browser = (for b in chromium chromium-browser google-chrome google-chrome-stable chrome headless-shell \
+     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" "/Applications/Chromium.app/Contents/MacOS/Chromium"; \
+   do if command -v "$$b" >/dev/null; then exit 0; fi; done; exit 1)
+
+have-compiler = (printf '\#include <stdlib.h>\n' | $$(go env CC) -E -x c - >/dev/null 2>&1)
+
+deps: ## install what tests need where we may: PostgreSQL, Chromium, a C compiler
+	@apt=""; brew=""; what=""; \
+	if ! $(have-postgres); then apt="$$apt postgresql"; brew="$$brew postgresql"; what="$$what, a PostgreSQL server"; fi; \
+	if ! $(have-browser); then apt="$$apt chromium fonts-liberation"; brew="$$brew chromium"; what="$$what, Chromium"; fi; \
+	if ! $(have-compiler); then apt="$$apt gcc libc6-dev"; brew="$$brew gcc"; what="$$what, a C compiler"; fi; \
+	$(install-missing)
+
+deps-run:
+	@apt=""; brew=""; what=""; \
+	if [ -z "$$DATABASE_URL" ] && ! $(have-postgres); then apt=postgresql; brew=postgresql; what=", a PostgreSQL server"; fi; \
+	$(install-missing)
+
+# Debian's package would also make a server of its own and start it on port
+# 5432; that is not wanted here, so it is told not to while it is installed.
+no-cluster = /etc/postgresql-common/createcluster.d/fenceline.conf
+
+define install-missing
+what=$${what#, }; \
+if [ -z "$$what" ]; then exit 0; fi; \
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "installing $$what"; \
+  export DEBIAN_FRONTEND=noninteractive; \
+  mkdir -p $(dir $(no-cluster)) && echo 'create_main_cluster = false' >$(no-cluster); \
+  trap 'rm -f $(no-cluster)' EXIT; \
+  apt-get -q -o Acquire::Retries=3 update && apt-get -q -y -o Acquire::Retries=3 install --no-install-recommends $$apt; \
+elif command -v apt-get >/dev/null; then \
+  echo "missing: $$what; install with: sudo apt-get install --no-install-recommends $$apt" >&2; exit 1; \
+elif command -v brew >/dev/null; then \
+  echo "missing: $$what; install with: brew install$$brew" >&2; exit 1; \
+else \
+  echo "missing: $$what; install with this system's package manager, then run make again" >&2; exit 1; \
+fi
+endef
