@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// KindLease is a kind that the claimer handles, with the length of its leases.
+type KindLease struct {
+	Kind  string
+	Lease time.Duration
+}
+
+// ClaimParams says what a worker can start at once.
+type ClaimParams struct {
+	Worker     string // the process, with a part of its own for each start
+	Queue      string
+	Kinds      []KindLease
+	AttemptIDs []uuid.UUID // fresh ones; at most as many jobs are claimed
+}
+
+// Claimed is one job that the claimer now holds.
+type Claimed struct {
+	Lease       Lease
+	Kind        string
+	Queue       string
+	Key         string
+	Args        json.RawMessage
+	Attempts    int // used, this one included
+	MaxAttempts int
+	Tags        []string
+	CreatedAt   time.Time
+}
+
+const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind, j.queue, coalesce(j.key, ''),
+  j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at`
+
+// The guard of a claim is the claim index: available, in the queue, of a kind
+// that is handled. The limit stays in a CTE of its own, where the planner
+// cannot lock more rows than it keeps.
+const claimSQL = `
+with picked as materialized (
+  select j.id, j.kind, j.queue, j.generation, j.revision, j.attempts_used, j.max_attempts, j.run_at
+  from fenceline.jobs j
+  where j.state = 'available'
+    and j.queue = $1
+    and j.kind = any ($2::text[])
+  order by j.priority, j.run_at, j.id
+  limit $6
+  for no key update skip locked
+), clock as materialized (
+  select clock_timestamp() as at, count(*) as rows from picked
+), claim as materialized (
+  select p.*, c.at, ($4::uuid[])[row_number() over ()] as attempt_id,
+         ($3::bigint[])[array_position($2::text[], p.kind)] as lease
+  from picked p
+  cross join clock c
+), changed as (
+  update fenceline.jobs j
+  set state = 'running', generation = c.generation + 1, revision = c.revision + 1,
+      attempt_id = c.attempt_id, attempt_end = null, attempts_used = c.attempts_used + 1,
+      claimed_at = c.at, lease_until = c.at + c.lease * interval '1 microsecond', worker = $5,
+      finished_at = null
+  from claim c
+  where j.id = c.id
+  returning ` + claimedColumns + `
+), logged as (
+  insert into fenceline.transitions
+    (job_id, at, generation, revision, lease_until, attempt_id, type, from_state, to_state,
+     attempts_used, max_attempts, kind, queue, worker)
+  select c.id, c.at, c.generation + 1, c.revision + 1, c.at + c.lease * interval '1 microsecond', c.attempt_id,
+         'claimed', 'available', 'running', c.attempts_used + 1, c.max_attempts, c.kind, c.queue, $5
+  from claim c
+)
+select j.*, ` + notified + ` from changed j`
+
+// Claim takes up to len(AttemptIDs) available jobs of one queue, in the order
+// of priority, due time and id. Each claim raises its job's generation by one
+// and charges one attempt. None is no error: there is nothing to do, or another
+// claimer holds what there is. When the answer of the commit was lost, Claim
+// looks for its attempt ids and returns what it finds; what it misses expires.
+func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
+	if len(p.AttemptIDs) == 0 || len(p.Kinds) == 0 {
+		return nil, nil
+	}
+	kinds, leases := make([]string, len(p.Kinds)), make([]int64, len(p.Kinds))
+	for i, k := range p.Kinds {
+		kinds[i], leases[i] = k.Kind, k.Lease.Microseconds()
+	}
+	rows, err := s.pool.Query(ctx, claimSQL, p.Queue, kinds, leases, p.AttemptIDs, p.Worker, len(p.AttemptIDs))
+	if err != nil {
+		return s.recoverClaim(ctx, p, err)
+	}
+	claimed, err := pgx.CollectRows(rows, scanClaimed)
+	if err != nil {
+		return s.recoverClaim(ctx, p, err)
+	}
+	return claimed, nil
+}
+
+// recoverClaim finds out what became of a claim whose answer did not arrive.
+func (s *Store) recoverClaim(ctx context.Context, p ClaimParams, cause error) ([]Claimed, error) {
+	cause = fmt.Errorf("claim: %w", cause)
+	var refused *pgconn.PgError
+	if errors.As(cause, &refused) || pgconn.SafeToRetry(cause) || ctx.Err() != nil {
+		return nil, cause
+	}
+	found, err := s.ClaimedBy(ctx, p.AttemptIDs)
+	if err != nil || len(found) == 0 {
+		return nil, cause
+	}
+	return found, nil
+}
+
+// ClaimedBy returns the jobs that these attempts hold now.
+func (s *Store) ClaimedBy(ctx context.Context, attempts []uuid.UUID) ([]Claimed, error) {
+	rows, err := s.pool.Query(ctx, `select `+claimedColumns+`, false
+		from fenceline.jobs j where j.state = 'running' and j.attempt_id = any ($1)`, attempts)
+	if err != nil {
+		return nil, fmt.Errorf("look for claims: %w", err)
+	}
+	return pgx.CollectRows(rows, scanClaimed)
+}
+
+func scanClaimed(row pgx.CollectableRow) (Claimed, error) {
+	var c Claimed
+	var mark bool
+	err := row.Scan(&c.Lease.JobID, &c.Lease.AttemptID, &c.Lease.Generation, &c.Lease.Until, &c.Kind, &c.Queue, &c.Key,
+		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &mark)
+	c.Lease.Until, c.CreatedAt = c.Lease.Until.UTC(), c.CreatedAt.UTC()
+	return c, err
+}

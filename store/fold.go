@@ -1,0 +1,164 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// History is what a job's transitions say: its state and its attempts. [Fold]
+// makes it; the console, the verifier and the tests read the same one.
+type History struct {
+	JobID       int64
+	State       State
+	Generation  int64
+	Revision    int64
+	Attempts    int
+	MaxAttempts int
+	AttemptID   uuid.UUID // the last claim's
+	AttemptEnd  End
+	LeaseUntil  time.Time
+	RunAt       time.Time
+	FinishedAt  time.Time
+	ResultBy    uuid.UUID // the attempt whose result is stored
+	ResultGen   int64
+	FollowUps   int          // follow-up jobs that the accepted results wrote, each counted once
+	Lanes       []Lane       // oldest first
+	Actions     []Transition // what operators did
+	Last        int64        // id of the newest transition folded in
+	Violations  []Violation  // what no correct log can hold
+
+	lanes map[uuid.UUID]int
+}
+
+// Lane is one attempt's life: what the timeline draws as a row.
+type Lane struct {
+	AttemptID  uuid.UUID
+	Generation int64
+	Worker     string
+	ClaimedAt  time.Time // zero when the log holds a refusal of an attempt, but not its claim
+	Renewals   []time.Time
+	LeaseUntil time.Time // the last deadline granted
+	End        End       // empty while it runs
+	EndedAt    time.Time // when the end was recorded; an expiry is recorded by a sweep, after LeaseUntil
+	Reason     string    // why it ended where it did; see [Transition]
+	Refused    []Transition
+}
+
+// Violation is a broken invariant, found by [Fold] or by [Store.Verify].
+type Violation struct {
+	Invariant  string `json:"invariant"` // I1 to I10
+	JobID      int64  `json:"job_id,string"`
+	Transition int64  `json:"transition,string,omitempty"` // 0 where none can be named
+	Message    string `json:"message"`
+}
+
+// Fold replays a job's transitions in the order of their ids. It is pure: the
+// same transitions give the same history anywhere.
+func Fold(transitions []Transition) History {
+	var h History
+	for _, t := range transitions {
+		h.Add(t)
+	}
+	return h
+}
+
+// Add folds one more transition in. One that was folded before is ignored, so
+// that a repeat from the feed does no harm.
+func (h *History) Add(t Transition) {
+	if h.Last != 0 && t.ID <= h.Last {
+		return
+	}
+	h.Last, h.JobID = t.ID, t.JobID
+	switch t.Type {
+	case TypeRejected:
+		lane := h.lane(t)
+		lane.Refused = append(lane.Refused, t)
+	case TypeRenewed:
+		h.renewed(t)
+	case TypeBaseline:
+		h.baseline(t)
+	default:
+		h.checkStep(t)
+		h.step(t)
+	}
+}
+
+// step applies a change of the row.
+func (h *History) step(t Transition) {
+	h.State, h.Revision, h.Attempts, h.MaxAttempts = t.To, t.Revision, t.Attempts, t.MaxAttempts
+	if !t.RunAt.IsZero() {
+		h.RunAt = t.RunAt
+	}
+	h.FinishedAt = time.Time{}
+	if t.To.Terminal() {
+		h.FinishedAt = t.At
+	}
+	switch t.Type {
+	case TypeClaimed:
+		h.claimed(t)
+	case TypeCompleted:
+		h.end(t, EndCompleted)
+		h.ResultBy, h.ResultGen = t.AttemptID, t.Generation
+		h.FollowUps += t.Detail.FollowUps - t.Detail.Linked
+	case TypeFailed:
+		h.end(t, EndFailed)
+	case TypeExpired:
+		h.end(t, EndExpired)
+	case TypeReleased:
+		h.end(t, EndReleased)
+	case TypeRequeued:
+		h.Actions = append(h.Actions, t)
+		if t.From == Running {
+			h.end(t, EndRequeued)
+		}
+	case TypeTerminated:
+		h.Actions = append(h.Actions, t)
+		if t.From == Running {
+			h.end(t, EndTerminated)
+		}
+	}
+}
+
+func (h *History) claimed(t Transition) {
+	h.Generation, h.AttemptID, h.AttemptEnd, h.LeaseUntil = t.Generation, t.AttemptID, "", t.LeaseUntil
+	lane := h.lane(t)
+	lane.Generation, lane.Worker, lane.ClaimedAt, lane.LeaseUntil = t.Generation, t.Worker, t.At, t.LeaseUntil
+}
+
+func (h *History) renewed(t Transition) {
+	lane := h.lane(t)
+	h.checkGuard(t, lane)
+	lane.Renewals = append(lane.Renewals, t.At)
+	lane.LeaseUntil, h.LeaseUntil = t.LeaseUntil, t.LeaseUntil
+}
+
+func (h *History) end(t Transition, how End) {
+	lane := h.lane(t)
+	h.checkEnd(t, lane)
+	lane.End, lane.EndedAt, lane.Reason = how, t.At, t.Reason
+	h.AttemptEnd = how
+}
+
+func (h *History) baseline(t Transition) {
+	h.State, h.Generation, h.Revision = t.To, t.Generation, t.Revision
+	h.Attempts, h.MaxAttempts = t.Attempts, t.MaxAttempts
+	h.AttemptID, h.LeaseUntil, h.RunAt = t.AttemptID, t.LeaseUntil, t.RunAt
+	if t.To == Running {
+		h.claimed(t)
+	}
+}
+
+// lane returns the attempt's lane and begins it when the log did not.
+func (h *History) lane(t Transition) *Lane {
+	if h.lanes == nil {
+		h.lanes = make(map[uuid.UUID]int)
+	}
+	i, known := h.lanes[t.AttemptID]
+	if !known {
+		i = len(h.Lanes)
+		h.lanes[t.AttemptID] = i
+		h.Lanes = append(h.Lanes, Lane{AttemptID: t.AttemptID, Generation: t.Generation, Worker: t.Worker})
+	}
+	return &h.Lanes[i]
+}

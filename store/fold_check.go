@@ -1,0 +1,136 @@
+package store
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// from says which states a type of transition may leave.
+var from = map[Type][]State{
+	TypeEnqueued:   {""},
+	TypePromoted:   {Scheduled, Retryable},
+	TypeClaimed:    {Available},
+	TypeCompleted:  {Running},
+	TypeFailed:     {Running},
+	TypeExpired:    {Running},
+	TypeReleased:   {Running},
+	TypeRequeued:   {Scheduled, Retryable, Running, Completed, Discarded, Terminated},
+	TypeTerminated: {Scheduled, Available, Retryable, Running},
+}
+
+func (h *History) violate(invariant string, t Transition, format string, args ...any) {
+	h.Violations = append(h.Violations, Violation{
+		Invariant: invariant, JobID: t.JobID, Transition: t.ID, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// checkStep holds a change against the state before it: the edge exists, the
+// row's own record of where it came from agrees, and the counters move as they
+// must.
+func (h *History) checkStep(t Transition) {
+	if h.State == Terminated && t.Type != TypeRequeued {
+		h.violate("I9", t, "%s after terminated", t.Type)
+		return
+	}
+	legal := false
+	for _, s := range from[t.Type] {
+		legal = legal || s == h.State
+	}
+	if !legal {
+		h.violate("I5", t, "%s of a job that the log left %q", t.Type, h.State)
+	}
+	if t.From != h.State {
+		h.violate("I5", t, "%s says it left %q; the log says %q", t.Type, t.From, h.State)
+	}
+	if t.Revision != h.Revision+1 {
+		h.violate("I5", t, "%s has revision %d after %d", t.Type, t.Revision, h.Revision)
+	}
+	if t.Type == TypeClaimed {
+		h.checkClaim(t)
+	}
+}
+
+func (h *History) checkClaim(t Transition) {
+	if t.Generation != h.Generation+1 {
+		h.violate("I1", t, "claimed generation %d after %d", t.Generation, h.Generation)
+	}
+	if _, seen := h.lanes[t.AttemptID]; seen || t.AttemptID == uuid.Nil {
+		h.violate("I1", t, "attempt %s claimed twice", t.AttemptID)
+	}
+	if t.Attempts != h.Attempts+1 || t.Attempts > h.MaxAttempts {
+		h.violate("I7", t, "claim %d of a budget of %d, after %d", t.Attempts, h.MaxAttempts, h.Attempts)
+	}
+	if !t.LeaseUntil.After(t.At) {
+		h.violate("I2", t, "claimed with a deadline that had passed")
+	}
+}
+
+// checkGuard holds an accepted write of an attempt against the guard.
+func (h *History) checkGuard(t Transition, lane *Lane) {
+	invariant := map[Type]string{TypeRenewed: "I2", TypeCompleted: "I4"}[t.Type]
+	if invariant == "" {
+		invariant = "I3"
+	}
+	switch {
+	case h.State == Terminated:
+		h.violate("I9", t, "%s after terminated", t.Type)
+	case t.AttemptID != h.AttemptID || t.Generation != h.Generation:
+		h.violate(invariant, t, "%s by generation %d while %d was current", t.Type, t.Generation, h.Generation)
+	case lane.End != "":
+		h.violate(invariant, t, "%s by an attempt that had %s", t.Type, lane.End)
+	case !t.At.Before(lane.LeaseUntil):
+		h.violate(invariant, t, "%s at %s, after the deadline %s", t.Type, stamp(t.At), stamp(lane.LeaseUntil))
+	}
+}
+
+// checkEnd holds an end against the attempt's life: at most one, under the
+// guard when the worker made it, after the deadline when the sweeper did.
+func (h *History) checkEnd(t Transition, lane *Lane) {
+	switch t.Type {
+	case TypeCompleted, TypeFailed, TypeReleased:
+		// step has already moved the state on; the guard concerns the attempt.
+		h.State = t.From
+		h.checkGuard(t, lane)
+		h.State = t.To
+		return
+	}
+	switch {
+	case lane.End != "":
+		h.violate("I3", t, "%s of an attempt that had %s", t.Type, lane.End)
+	case t.AttemptID != h.AttemptID:
+		h.violate("I3", t, "%s of an attempt that was not current", t.Type)
+	case t.Type == TypeExpired && t.At.Before(lane.LeaseUntil):
+		h.violate("I3", t, "expired at %s, before the deadline %s", stamp(t.At), stamp(lane.LeaseUntil))
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// Differences compares the history with the job's row: each is a violation of
+// I5, because every change of a row has its transition.
+func (h *History) Differences(j Job) []Violation {
+	var out []Violation
+	differ := func(what string, log, row any) {
+		if log != row {
+			out = append(out, Violation{Invariant: "I5", JobID: j.ID, Transition: h.Last,
+				Message: fmt.Sprintf("%s: the log says %v, the row says %v", what, log, row)})
+		}
+	}
+	differ("state", h.State, j.State)
+	differ("generation", h.Generation, j.Generation)
+	differ("revision", h.Revision, j.Revision)
+	differ("attempts used", h.Attempts, j.Attempts)
+	differ("budget", h.MaxAttempts, j.MaxAttempts)
+	differ("attempt", h.AttemptID, j.AttemptID)
+	differ("attempt's end", h.AttemptEnd, j.AttemptEnd)
+	differ("deadline", stamp(h.LeaseUntil), stamp(j.LeaseUntil))
+	differ("due time", stamp(h.RunAt), stamp(j.RunAt))
+	differ("finished", stamp(h.FinishedAt), stamp(j.FinishedAt))
+	if h.ResultBy != j.ResultAttemptID || h.ResultGen != j.ResultGeneration {
+		out = append(out, Violation{Invariant: "I4", JobID: j.ID, Transition: h.Last,
+			Message: fmt.Sprintf("result: the log says generation %d, the row says %d", h.ResultGen, j.ResultGeneration)})
+	}
+	return out
+}

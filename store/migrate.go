@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"github.com/fenceline/fenceline/migrations"
+)
+
+const (
+	versionTable = "fenceline.schema_version"
+	migrateLock  = 0x66656e63656c696e // "fencelin": one migration at a time in a database
+)
+
+// ErrSchema says that the database's schema is not the one this program was
+// built for.
+var ErrSchema = errors.New("the database schema does not fit this program")
+
+// Migrate brings the schema to this program's version. url must name a role
+// that owns the schema or may create it, over a direct connection (a
+// transaction pooler cannot hold the lock). Any number of processes may call
+// it at once: one works, the others wait and then find nothing to do.
+func Migrate(ctx context.Context, url string) error {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("database URL: %w", err)
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", int64(migrateLock)); err != nil {
+		return fmt.Errorf("wait for another migration: %w", err)
+	}
+	if _, err := conn.Exec(ctx, "create schema if not exists fenceline"); err != nil {
+		return fmt.Errorf("create schema fenceline: %w", err)
+	}
+	return migrateLocked(ctx, cfg)
+}
+
+func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig) error {
+	db := stdlib.OpenDB(*cfg)
+	defer db.Close()
+	versions, err := database.NewStore(goose.DialectPostgres, versionTable)
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	provider, err := goose.NewProvider("", db, migrations.FS, goose.WithStore(versions))
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// checkVersion compares the database's schema with the migrations in this
+// program.
+func checkVersion(ctx context.Context, conn *pgx.Conn) error {
+	var have int64
+	err := conn.QueryRow(ctx, "select coalesce(max(version_id), 0) from "+versionTable).Scan(&have)
+	var pgErr *pgconn.PgError
+	switch {
+	case errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000"):
+		return fmt.Errorf("%w: there is none yet; run `fenceline migrate`", ErrSchema)
+	case err != nil:
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
+	want, err := newest()
+	if err != nil {
+		return err
+	}
+	switch {
+	case have < want:
+		return fmt.Errorf("%w: it is at version %d, this program needs %d; run `fenceline migrate`", ErrSchema, have, want)
+	case have > want:
+		return fmt.Errorf("%w: it is at version %d, this program knows %d; use a newer program", ErrSchema, have, want)
+	}
+	return nil
+}
+
+// newest is the version of the last migration in this program.
+func newest() (int64, error) {
+	names, err := fs.Glob(migrations.FS, "*.sql")
+	if err != nil || len(names) == 0 {
+		return 0, fmt.Errorf("this program holds no migrations: %v", err)
+	}
+	number, _, _ := strings.Cut(path.Base(names[len(names)-1]), "_")
+	return strconv.ParseInt(number, 10, 64)
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Clock returns the database's time, the only one by which anything here is
+// decided.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	err := s.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&now)
+	return now.UTC(), err
+}
+
+// Job returns one job's row. [ErrNotFound] when there is no such job.
+func (s *Store) Job(ctx context.Context, id int64) (Job, error) {
+	return job(ctx, s.pool, id)
+}
+
+// JobByKey returns the job that has this key of this kind. [ErrNotFound] when
+// there is none.
+func (s *Store) JobByKey(ctx context.Context, kind, key string) (Job, error) {
+	rows, err := s.pool.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.kind = $1 and j.key = $2`, kind, key)
+	return oneJob(rows, err)
+}
+
+func job(ctx context.Context, q querier, id int64) (Job, error) {
+	rows, err := q.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.id = $1`, id)
+	return oneJob(rows, err)
+}
+
+func oneJob(rows pgx.Rows, err error) (Job, error) {
+	if err != nil {
+		return Job{}, fmt.Errorf("read a job: %w", err)
+	}
+	j, err := pgx.CollectExactlyOneRow(rows, scanJob)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Job{}, ErrNotFound
+	}
+	return j, err
+}
+
+// Transitions returns up to limit of a job's transitions with ids above after,
+// in the order in which they happened.
+func (s *Store) Transitions(ctx context.Context, jobID, after int64, limit int) ([]Transition, error) {
+	return transitions(ctx, s.pool, jobID, after, limit)
+}
+
+func transitions(ctx context.Context, q querier, jobID, after int64, limit int) ([]Transition, error) {
+	rows, err := q.Query(ctx, `select `+transitionColumns+`
+		from fenceline.transitions t where t.job_id = $1 and t.id > $2 order by t.id limit $3`, jobID, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the transitions of job %d: %w", jobID, err)
+	}
+	return pgx.CollectRows(rows, scanTransition)
+}
+
+// JobView is everything that a job's page shows, read in one snapshot.
+type JobView struct {
+	Now         time.Time // the database's clock
+	Job         Job
+	Transitions []Transition
+	History     History
+	Errors      []AttemptFailure // oldest first
+	Children    []Job            // follow-ups that the job's result wrote
+	Masked      Payload          // shapes only; see [Mask]
+	Horizon     uint64           // every transaction below is in this snapshot
+}
+
+// maxViewTransitions bounds one page; a job with more shows its newest.
+const maxViewTransitions = 20000
+
+// JobView reads a job's page. [ErrNotFound] when there is no such job.
+func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return JobView{}, fmt.Errorf("read job %d: %w", id, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	v := JobView{}
+	if v.Job, err = job(ctx, tx, id); err != nil {
+		return JobView{}, err
+	}
+	if v.Transitions, err = transitions(ctx, tx, id, 0, maxViewTransitions); err != nil {
+		return JobView{}, err
+	}
+	v.History = Fold(v.Transitions)
+	if v.Errors, err = failures(ctx, tx, id); err != nil {
+		return JobView{}, err
+	}
+	rows, err := tx.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.parent_id = $1 order by j.id limit 200`, id)
+	if err != nil {
+		return JobView{}, fmt.Errorf("read the follow-ups of job %d: %w", id, err)
+	}
+	if v.Children, err = pgx.CollectRows(rows, scanJob); err != nil {
+		return JobView{}, err
+	}
+	full, err := payload(ctx, tx, id)
+	if err != nil {
+		return JobView{}, err
+	}
+	v.Masked = Payload{Args: Mask(full.Args), Result: Mask(full.Result)}
+	err = tx.QueryRow(ctx, `select clock_timestamp(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&v.Now, &v.Horizon)
+	v.Now = v.Now.UTC()
+	return v, err
+}
+
+// Failures returns the errors and outputs of a job's attempts, oldest first.
+func (s *Store) Failures(ctx context.Context, jobID int64) ([]AttemptFailure, error) {
+	return failures(ctx, s.pool, jobID)
+}
+
+func failures(ctx context.Context, q querier, jobID int64) ([]AttemptFailure, error) {
+	rows, err := q.Query(ctx, `
+		select coalesce(e.attempt_id, o.attempt_id), coalesce(e.generation, o.generation), coalesce(e.at, o.at),
+		       coalesce(e.class, ''), coalesce(e.message, ''), coalesce(e.trace, ''), coalesce(e.fingerprint, ''),
+		       coalesce(o.output, '')
+		from (select * from fenceline.attempt_errors where job_id = $1) e
+		full join (select * from fenceline.attempt_outputs where job_id = $1) o using (attempt_id)
+		order by 2
+		limit 1000`, jobID)
+	if err != nil {
+		return nil, fmt.Errorf("read the errors of job %d: %w", jobID, err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (f AttemptFailure, err error) {
+		err = row.Scan(&f.AttemptID, &f.Generation, &f.At, &f.Class, &f.Message, &f.Trace, &f.Fingerprint, &f.Output)
+		f.At = f.At.UTC()
+		return f, err
+	})
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Transition is the durable record of one change of a job, or of one refused
+// write. It never holds a payload or an error text.
+type Transition struct {
+	ID    int64  // orders the transitions of one job; says nothing across jobs
+	XID   uint64 // the transaction that wrote it
+	JobID int64
+	Kind  string
+	Queue string
+	Type  Type
+	At    time.Time // the verdict's clock: read in the database after the row was locked
+
+	AttemptID  uuid.UUID // uuid.Nil where no attempt is concerned
+	Generation int64     // of a rejected one: what was offered
+	Worker     string
+	Actor      string // who acted: an operator, an enqueuer, "sweeper"; empty for a worker's own verbs
+
+	Op     Op     // rejected only: the verb that was offered
+	Reason string // rejected: a [Reason]; failed, expired: why it led where it led; requeued, terminated: the operator's words
+
+	Revision    int64 // after the change; 0 for renewed and rejected
+	From, To    State // empty where the state does not change
+	LeaseUntil  time.Time
+	RunAt       time.Time
+	Attempts    int // attempts used after the change
+	MaxAttempts int
+
+	Detail Detail
+}
+
+// Detail is the small typed remainder of a transition.
+type Detail struct {
+	Current   int64  `json:"current,omitempty"`    // rejected: the generation that was current
+	ClassHash string `json:"class,omitempty"`      // failed: fingerprint of the error
+	FollowUps int    `json:"follow_ups,omitempty"` // completed: follow-up jobs written with the result
+	Linked    int    `json:"linked,omitempty"`     // completed: follow-ups that an earlier result had already written
+	Unstarted bool   `json:"unstarted,omitempty"`  // released: the attempt had not begun, so it was not charged
+	LeaseMS   int64  `json:"lease_ms,omitempty"`   // claimed: the length of the lease, milliseconds
+	First     string `json:"first,omitempty"`      // baseline: when the dropped transitions began
+	Count     int    `json:"count,omitempty"`      // baseline: how many were dropped
+}
+
+const transitionColumns = `t.id, t.xid::text::bigint, t.job_id, t.kind, t.queue, t.type::text, t.at,
+  t.attempt_id, coalesce(t.generation, 0), coalesce(t.worker, ''), coalesce(t.actor, ''),
+  coalesce(t.op::text, ''), coalesce(t.reason, ''), coalesce(t.revision, 0),
+  coalesce(t.from_state::text, ''), coalesce(t.to_state::text, ''), t.lease_until, t.run_at,
+  coalesce(t.attempts_used, 0), coalesce(t.max_attempts, 0), coalesce(t.detail, '{}')`
+
+func scanTransition(row pgx.CollectableRow) (Transition, error) {
+	var (
+		t          Transition
+		xid        int64
+		attempt    *uuid.UUID
+		lease, run *time.Time
+	)
+	err := row.Scan(&t.ID, &xid, &t.JobID, &t.Kind, &t.Queue, &t.Type, &t.At,
+		&attempt, &t.Generation, &t.Worker, &t.Actor,
+		&t.Op, &t.Reason, &t.Revision,
+		&t.From, &t.To, &lease, &run,
+		&t.Attempts, &t.MaxAttempts, &t.Detail)
+	t.XID, t.AttemptID, t.At = uint64(xid), orNil(attempt), t.At.UTC()
+	t.LeaseUntil, t.RunAt = orZero(lease), orZero(run)
+	return t, err
+}
