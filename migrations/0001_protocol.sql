@@ -107,6 +107,9 @@ alter sequence fenceline.transition_id owned by fenceline.transitions.id;
 -- One job's timeline, and the feed behind the safe horizon.
 create index transitions_job on fenceline.transitions (job_id, id);
 create index transitions_feed on fenceline.transitions (xid, id);
+-- What home looks at: attempts that lost their authority. Few, and no other
+-- row costs anything here.
+create index transitions_lost on fenceline.transitions (at) where type in ('expired', 'rejected');
 
 -- Catches what no daily partition covers, so that a write never fails for want
 -- of one.

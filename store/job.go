@@ -52,13 +52,18 @@ type Payload struct {
 	Result json.RawMessage // nil when no result was accepted
 }
 
-const jobColumns = `j.id, j.kind, j.queue, coalesce(j.key, ''), coalesce(j.tags, '{}'), j.priority,
+const rowColumns = `j.id, j.kind, j.queue, coalesce(j.key, ''), coalesce(j.tags, '{}'), j.priority,
   j.state::text, j.generation, j.revision, j.attempts_used, j.max_attempts,
   j.attempt_id, coalesce(j.attempt_end::text, ''), coalesce(j.worker, ''), j.lease_until, j.claimed_at,
   j.result_attempt_id, coalesce(j.result_generation, 0),
   j.created_at, j.run_at, j.finished_at, coalesce(j.enqueued_by, ''),
-  coalesce(j.parent_id, 0), coalesce(j.follow_name, ''),
-  octet_length(j.args::text), coalesce(octet_length(j.result::text), 0)`
+  coalesce(j.parent_id, 0), coalesce(j.follow_name, '')`
+
+// A list must not read the payloads: their stored size stands in the row.
+const (
+	jobColumns  = rowColumns + `, octet_length(j.args::text), coalesce(octet_length(j.result::text), 0)`
+	listColumns = rowColumns + `, pg_column_size(j.args), coalesce(pg_column_size(j.result), 0)`
+)
 
 func scanJob(row pgx.CollectableRow) (Job, error) {
 	var (

@@ -86,3 +86,33 @@ func TestAPassedDeadlineIsRefusedWithNoRivalAndBeforeAnySweep(t *testing.T) {
 	f.wantStale(f.complete("a", a, `1`), store.OpComplete, store.ReasonLeaseExpired, f.job(id))
 	f.consistent()
 }
+
+func TestHomeListAndVerifyReadAFreshAndAUsedDatabase(t *testing.T) {
+	f := open(t)
+	h, err := f.Home(f.ctx)
+	if err != nil || !h.Empty {
+		t.Fatalf("home of nothing: %+v %v", h, err)
+	}
+	id := f.enqueue(store.Request{})
+	a := f.claim("a")
+	f.lapse(id)
+	f.expire()
+	f.complete("a", a, `1`)
+	b := f.claim("b")
+	if h, err = f.Home(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if h.Empty || h.Running.N != 1 || h.OldestJob != id || h.Expired.N != 1 || h.Reclaimed != 1 || h.Waiting != 0 ||
+		h.Refused[store.ReasonLeaseExpired] != 1 || h.Accepted != 0 || h.Checked == 0 || len(h.Refusals) != 1 || h.States[store.Running].N != 1 {
+		t.Errorf("home %+v", h)
+	}
+	f.complete("b", b, `2`)
+	p, err := f.Jobs(f.ctx, store.Filter{State: store.Completed, Kind: "report"})
+	if err != nil || len(p.Jobs) != 1 || p.Jobs[0].ID != id || p.Next != 0 {
+		t.Errorf("page %+v %v", p, err)
+	}
+	r, err := f.Verify(f.ctx)
+	if err != nil || !r.OK || r.Jobs != 1 || r.Transitions != 6 || r.Refused != 1 {
+		t.Errorf("report %+v %v", r, err)
+	}
+}

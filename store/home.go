@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Count is a number that was not counted beyond a bound.
+type Count struct {
+	N      int64
+	Capped bool // there are more than N
+}
+
+// countBound is where counting stops.
+const countBound = 10000
+
+// HomeWindow is how far back the numbers of [Home] reach.
+const HomeWindow = 15 * time.Minute
+
+// DrillQueue is where the drill works; the numbers of [Home] leave it out.
+const DrillQueue = "drill"
+
+// Home answers one question: are we waiting for legitimate work, recovering
+// abandoned work, or are stale attempts trying to change results? Every time
+// is the database's clock; windows reach back [HomeWindow].
+type Home struct {
+	Now   time.Time
+	Empty bool // no job was ever enqueued
+
+	// Legitimate work: running under live leases.
+	Running   Count
+	OldestJob int64 // the one claimed first; 0 when none runs
+	OldestAt  time.Time
+	OldestIn  string // its kind
+
+	// Recovery: leases that ended without an end of the attempt.
+	Lapsed         Count         // running rows whose deadline has passed and that no sweep has seen yet
+	Expired        Count         // in the window
+	Reclaimed      int64         // of those: claimed again
+	Waiting        int64         // of those: waiting to be claimed
+	Lost           int64         // of those: ended, because the budget was spent or by an operator
+	LongestUnowned time.Duration // from a deadline to the next claim, or to now
+
+	// Stale attempts: writes refused in the window, by reason, and writes of an
+	// attempt accepted after its lease had expired or a write of it was refused.
+	Refused  map[Reason]int64
+	Accepted int64
+	Checked  int64 // attempts that lost their authority in the window and were looked at for Accepted
+
+	States   map[State]Count
+	Newest   []Job
+	Refusals []Transition // newest first
+}
+
+// TotalRefused is the number of refused writes in the window.
+func (h Home) TotalRefused() (n int64) {
+	for _, of := range h.Refused {
+		n += of
+	}
+	return n
+}
+
+const homeRunningSQL = `
+with running as materialized (
+  select j.id, j.kind, j.claimed_at, j.lease_until > clock_timestamp() as live
+  from fenceline.jobs j
+  where j.state = 'running' and j.queue <> $2
+  limit $1
+)
+select count(*) filter (where live), count(*) filter (where not live), clock_timestamp(),
+       not exists (select from fenceline.jobs),
+       coalesce((array_agg(id order by claimed_at) filter (where live))[1], 0),
+       coalesce((array_agg(kind order by claimed_at) filter (where live))[1], ''),
+       min(claimed_at) filter (where live)
+from running`
+
+const homeExpiredSQL = `
+with expired as materialized (
+  select t.job_id, t.generation, t.attempt_id, t.id, t.lease_until
+  from fenceline.transitions t
+  where t.type = 'expired' and t.at > clock_timestamp() - $3::interval and t.queue <> $2
+  order by t.at desc
+  limit $1
+), now as materialized (
+  select e.*, j.state, j.generation as current,
+         case when j.generation = e.generation and j.state in ('available', 'retryable') then clock_timestamp() - e.lease_until
+              when j.generation = e.generation + 1 then j.claimed_at - e.lease_until end as unowned
+  from expired e
+  join fenceline.jobs j on j.id = e.job_id
+)
+select count(*),
+       count(*) filter (where current > generation),
+       count(*) filter (where current = generation and state in ('available', 'retryable', 'scheduled')),
+       count(*) filter (where current = generation and state not in ('available', 'retryable', 'scheduled')),
+       coalesce(extract(epoch from max(unowned)), 0)::float8
+from now`
+
+// What a fenced log cannot hold: an accepted write of an attempt after the
+// record that took its authority away.
+const homeStaleSQL = `
+with lost as materialized (
+  select t.job_id, t.attempt_id, min(t.id) as id, count(*) filter (where t.type = 'rejected') as refused, t.type, t.reason
+  from fenceline.transitions t
+  where t.type in ('rejected', 'expired') and t.at > clock_timestamp() - $3::interval and t.queue <> $2
+  group by t.job_id, t.attempt_id, t.type, t.reason
+  limit $1
+)
+select coalesce(l.reason, ''), l.type = 'rejected', sum(l.refused)::bigint, count(distinct (l.job_id, l.attempt_id)),
+       count(*) filter (where exists (
+         select from fenceline.transitions t
+         where t.job_id = l.job_id and t.attempt_id = l.attempt_id and t.id > l.id
+           and t.type in ('renewed', 'completed', 'failed', 'released')))
+from lost l
+group by 1, 2`
+
+// Home reads the numbers. Each is bounded: what it costs does not grow with the
+// number of finished jobs.
+func (s *Store) Home(ctx context.Context) (Home, error) {
+	h := Home{Refused: map[Reason]int64{}, States: map[State]Count{}}
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return Home{}, fmt.Errorf("read home: %w", err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest} {
+		if err := read(ctx, tx); err != nil {
+			return Home{}, fmt.Errorf("read home: %w", err)
+		}
+	}
+	return h, nil
+}
+
+func (h *Home) readRunning(ctx context.Context, tx pgx.Tx) error {
+	var oldest *time.Time
+	err := tx.QueryRow(ctx, homeRunningSQL, countBound+1, DrillQueue).Scan(
+		&h.Running.N, &h.Lapsed.N, &h.Now, &h.Empty, &h.OldestJob, &h.OldestIn, &oldest)
+	h.Now, h.OldestAt = h.Now.UTC(), orZero(oldest)
+	h.Running, h.Lapsed = capped(h.Running.N), capped(h.Lapsed.N)
+	return err
+}
+
+func (h *Home) readExpired(ctx context.Context, tx pgx.Tx) error {
+	var unowned float64
+	err := tx.QueryRow(ctx, homeExpiredSQL, countBound+1, DrillQueue, HomeWindow).Scan(
+		&h.Expired.N, &h.Reclaimed, &h.Waiting, &h.Lost, &unowned)
+	h.Expired = capped(h.Expired.N)
+	h.LongestUnowned = time.Duration(unowned * float64(time.Second))
+	return err
+}
+
+func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, homeStaleSQL, countBound, DrillQueue, HomeWindow)
+	if err != nil {
+		return err
+	}
+	var reason string
+	var rejected bool
+	var refused, attempts, accepted int64
+	_, err = pgx.ForEachRow(rows, []any{&reason, &rejected, &refused, &attempts, &accepted}, func() error {
+		if rejected {
+			h.Refused[Reason(reason)] += refused
+		}
+		h.Checked += attempts
+		h.Accepted += accepted
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rows, err = tx.Query(ctx, `select `+transitionColumns+` from fenceline.transitions t
+		where t.type = 'rejected' and t.at > clock_timestamp() - $1::interval and t.queue <> $2
+		order by t.at desc limit 8`, HomeWindow, DrillQueue)
+	if err != nil {
+		return err
+	}
+	h.Refusals, err = pgx.CollectRows(rows, scanTransition)
+	return err
+}
+
+func (h *Home) readStates(ctx context.Context, tx pgx.Tx) error {
+	for _, state := range States {
+		var n int64
+		err := tx.QueryRow(ctx, `select count(*) from (
+			select from fenceline.jobs j where j.state = $1::text::fenceline.job_state limit $2) s`,
+			string(state), countBound+1).Scan(&n)
+		if err != nil {
+			return err
+		}
+		h.States[state] = capped(n)
+	}
+	return nil
+}
+
+func (h *Home) readNewest(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `select `+listColumns+` from fenceline.jobs j order by j.id desc limit 12`)
+	if err != nil {
+		return err
+	}
+	h.Newest, err = pgx.CollectRows(rows, scanJob)
+	return err
+}
+
+func capped(n int64) Count {
+	if n > countBound {
+		return Count{N: countBound, Capped: true}
+	}
+	return Count{N: n}
+}
