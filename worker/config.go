@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// Config says how a [Pool] runs. The zero value is a usable one.
+type Config struct {
+	// Queues names the queues to work and how many jobs of each may run at once.
+	// Nil means ten of the default queue.
+	Queues map[string]int
+	// Name is the readable part of the worker's id; empty means the host's name.
+	// It need not be unique: the id ends in a part that is new at each start.
+	Name string
+	// Log receives what an operator of the process should know; nil means
+	// [slog.Default]. It never receives args, results or errors of handlers.
+	Log *slog.Logger
+	// Lease is the length of the leases of kinds that name none; 0 means 30 s.
+	Lease time.Duration
+	// Retry is the backoff of kinds that name none, and of expired attempts; the
+	// zero value means [store.DefaultBackoff].
+	Retry store.Backoff
+	// Grace is how long running handlers may go on once Run's context has ended;
+	// 0 means 20 s. Then their contexts are cancelled with [ErrShutdown].
+	Grace time.Duration
+	// Wind is how long cancelled handlers are waited for, and how long results
+	// may take to be stored, at the end of a shutdown; 0 means 5 s for each.
+	Wind time.Duration
+	// Poll is the pause between claims while nothing is announced, give or take
+	// a fifth; 0 means 1 s. A notification ends the pause at once.
+	Poll time.Duration
+	// Sweep is the longest pause between two looks for expired leases and due
+	// jobs; 0 means 1 s, negative means that this process never looks.
+	Sweep time.Duration
+	// Wake, when set, replaces the pool's own listener: each receive means that
+	// some job may have become available. The pool never closes it.
+	Wake <-chan struct{}
+}
+
+const (
+	minLease = 100 * time.Millisecond
+	maxLease = 24 * time.Hour
+	maxSlots = 100_000
+)
+
+func (c Config) withDefaults() Config {
+	if c.Queues == nil {
+		c.Queues = map[string]int{store.DefaultQueue: 10}
+	}
+	if c.Name == "" {
+		c.Name, _ = os.Hostname()
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Retry == (store.Backoff{}) {
+		c.Retry = store.DefaultBackoff
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&c.Lease, 30 * time.Second}, {&c.Grace, 20 * time.Second}, {&c.Wind, 5 * time.Second},
+		{&c.Poll, time.Second}, {&c.Sweep, time.Second},
+	} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return c
+}
+
+// check reports every setting that cannot work, each by its name.
+func (c Config) check() error {
+	var errs []error
+	if len(c.Queues) == 0 {
+		errs = append(errs, errors.New("Queues: names no queue"))
+	}
+	for name, slots := range c.Queues {
+		if name == "" || len(name) > store.MaxQueue {
+			errs = append(errs, fmt.Errorf("Queues: the name %q must have 1 to %d bytes", name, store.MaxQueue))
+		}
+		if slots < 1 || slots > maxSlots {
+			errs = append(errs, fmt.Errorf("Queues[%q]: %d slots; must be between 1 and %d", name, slots, maxSlots))
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"Grace", c.Grace}, {"Wind", c.Wind}, {"Poll", c.Poll}} {
+		if d.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: %s is negative", d.name, d.value))
+		}
+	}
+	return errors.Join(append(errs, checkLease("Lease", c.Lease), checkBackoff("Retry", c.Retry))...)
+}
+
+func checkLease(name string, d time.Duration) error {
+	if d < minLease || d > maxLease {
+		return fmt.Errorf("%s: %s must be between %s and %s", name, d, minLease, maxLease)
+	}
+	return nil
+}
+
+func checkBackoff(name string, b store.Backoff) error {
+	if b.Base <= 0 || b.Cap < b.Base {
+		return fmt.Errorf("%s: base %s and cap %s must be positive, and the cap not below the base", name, b.Base, b.Cap)
+	}
+	return nil
+}
