@@ -93,7 +93,7 @@ if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
   trap 'rm -f $(no-cluster)' EXIT; \
   apt-get -q -o Acquire::Retries=3 update && apt-get -q -y -o Acquire::Retries=3 install --no-install-recommends $$apt; \
 elif command -v apt-get >/dev/null; then \
-  echo "missing: $$what; install with: sudo apt-get install --no-install-recommends $$apt" >&2; exit 1; \
+  echo "missing: $$what; install with: sudo apt-get install --no-install-recommends $${apt# }" >&2; exit 1; \
 elif command -v brew >/dev/null; then \
   echo "missing: $$what; install with: brew install$$brew" >&2; exit 1; \
 else \

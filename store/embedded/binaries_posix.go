@@ -28,6 +28,14 @@ func (b binaries) major() string {
 	return major
 }
 
+func (b binaries) number() int {
+	n, _ := strconv.Atoi(b.major())
+	return n
+}
+
+// oldest is the first major version that Fenceline's schema runs on.
+const oldest = 14
+
 // places are the directories where packages put a server, each major version
 // in one of its own.
 var places = []string{
@@ -50,11 +58,14 @@ func choose(explicit string, who account, major string, l layout) (binaries, err
 	if len(working) == 0 {
 		return binaries{}, missing(explicit, who)
 	}
-	if major == "" {
-		return working[0], nil
-	}
+	return pick(working, major, l)
+}
+
+// pick takes the first set that fits a cluster of the given major version, or
+// simply the first when there is no cluster yet.
+func pick(working []binaries, major string, l layout) (binaries, error) {
 	for _, b := range working {
-		if b.major() == major {
+		if major == "" || b.major() == major {
 			return b, nil
 		}
 	}
@@ -82,21 +93,19 @@ func candidates(explicit string, who account) []binaries {
 		dirs, _ := filepath.Glob(pattern)
 		packaged = append(packaged, dirs...)
 	}
-	found := working(packaged, who)
-	slices.SortStableFunc(found, func(a, b binaries) int { return number(b.major()) - number(a.major()) })
-	return append(working(onPath, who), found...)
+	return append(working(onPath, who), newestFirst(working(packaged, who))...)
 }
 
-func number(text string) int {
-	n, _ := strconv.Atoi(text)
-	return n
+func newestFirst(found []binaries) []binaries {
+	slices.SortStableFunc(found, func(a, b binaries) int { return b.number() - a.number() })
+	return found
 }
 
 var versionLine = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+[0-9.]*)`)
 
 // working keeps the directories whose server says its version when run as the
-// account: packages come half installed, and root's programs may be closed to
-// others.
+// account and is not too old: packages come half installed, and root's programs
+// may be closed to others.
 func working(dirs []string, who account) []binaries {
 	var found []binaries
 	for _, dir := range dirs {
@@ -114,8 +123,9 @@ func working(dirs []string, who account) []binaries {
 		}
 		<-c.done
 		if m := versionLine.FindStringSubmatch(out.String()); c.err == nil && m != nil {
-			b.version = m[1]
-			found = append(found, b)
+			if b.version = m[1]; b.number() >= oldest {
+				found = append(found, b)
+			}
 		}
 	}
 	return found
@@ -126,7 +136,7 @@ func missing(explicit string, who account) error {
 		explicit = os.Getenv("PGBIN")
 	}
 	if explicit != "" {
-		return &refusal{ErrMissing, fmt.Sprintf("%s holds no PostgreSQL server (postgres and initdb) that %s can run; name the directory of a working one", explicit, who)}
+		return &refusal{ErrMissing, fmt.Sprintf("%s holds no PostgreSQL server (postgres and initdb, version %d or newer) that %s can run; name the directory of a working one", explicit, oldest, who)}
 	}
-	return &refusal{ErrMissing, fmt.Sprintf("no PostgreSQL server was found on this machine; install one with `%s`, or name a running one with DATABASE_URL", installCommand())}
+	return &refusal{ErrMissing, fmt.Sprintf("no PostgreSQL server (version %d or newer) was found on this machine; install one with `%s`, or name a running one with DATABASE_URL", oldest, installCommand())}
 }
