@@ -112,6 +112,9 @@ func (u URLs) Jobs(f store.Filter) string {
 	if f.Before > 0 {
 		q.Set(ParamBefore, decimal(f.Before))
 	}
+	if f.After > 0 {
+		q.Set(ParamAfter, decimal(f.After))
+	}
 	return withQuery(u.At(RouteJobs), q)
 }
 

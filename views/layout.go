@@ -1,0 +1,26 @@
+package views
+
+import "strings"
+
+// shortcut is a line of the help on keys.
+type shortcut struct {
+	keys []string
+	does string
+}
+
+var shortcuts = []shortcut{
+	{[]string{"?"}, "show this help"},
+	{[]string{"/"}, "find a job"},
+	{[]string{"g", "h"}, "go to triage"},
+	{[]string{"g", "j"}, "go to jobs"},
+	{[]string{"j", "k"}, "next, previous row"},
+	{[]string{"Enter"}, "open the row"},
+	{[]string{"n"}, "show rows that wait"},
+	{[]string{"r"}, "requeue this job"},
+	{[]string{"t"}, "terminate this job"},
+	{[]string{"Esc"}, "close, leave a field"},
+}
+
+// topicList is the value of an attribute that lists topics; no topic contains
+// a space.
+func topicList(topics []string) string { return strings.Join(topics, " ") }

@@ -1,0 +1,133 @@
+package views
+
+import (
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// row is a line of the table of transitions: one transition, or a run of
+// renewals by one attempt.
+type row struct {
+	store.Transition
+	Renewals []store.Transition // two or more where renewals were folded
+}
+
+// rowID names the row in the page. A fold keeps the name of its first renewal
+// while it grows.
+func (r row) rowID() string { return "t-" + decimal(r.ID) }
+
+// foldRows joins each unbroken run of renewals by one attempt.
+func foldRows(all []store.Transition) []row {
+	out := make([]row, 0, min(len(all), 256))
+	for _, t := range all {
+		if n := len(out) - 1; n >= 0 && sameRenewals(out[n], t) {
+			if out[n].Renewals == nil {
+				out[n].Renewals = []store.Transition{out[n].Transition}
+			}
+			out[n].Renewals = append(out[n].Renewals, t)
+			continue
+		}
+		out = append(out, row{Transition: t})
+	}
+	return out
+}
+
+func sameRenewals(r row, t store.Transition) bool {
+	return r.Type == store.TypeRenewed && t.Type == store.TypeRenewed && r.AttemptID == t.AttemptID
+}
+
+const (
+	newestRows   = 200  // rows shown unless all are asked for
+	mostRows     = 5000 // rows shown at the very most
+	listRenewals = 40   // renewals of a fold that are listed, newest last
+)
+
+// shownRows returns the newest rows and how many earlier ones are left out.
+func shownRows(all []row, full bool) (shown []row, hidden int) {
+	most := newestRows
+	if full {
+		most = mostRows
+	}
+	if len(all) <= most {
+		return all, 0
+	}
+	return all[len(all)-most:], len(all) - most
+}
+
+// lastRenewal is the newest of a fold.
+func (r row) lastRenewal() store.Transition { return r.Renewals[len(r.Renewals)-1] }
+
+// listed returns the renewals of a fold that its details list, and how many
+// earlier ones they leave out.
+func (r row) listed() (list []store.Transition, hidden int) {
+	n := len(r.Renewals)
+	if n <= listRenewals {
+		return r.Renewals, 0
+	}
+	return r.Renewals[n-listRenewals:], n - listRenewals
+}
+
+// largestGap is the longest time between two renewals of a fold.
+func (r row) largestGap() time.Duration {
+	at := make([]time.Time, len(r.Renewals))
+	for i, t := range r.Renewals {
+		at[i] = t.At
+	}
+	return largestInterval(at)
+}
+
+// by names who made a transition.
+func by(t store.Transition) string {
+	if t.Worker != "" && t.Actor == "" {
+		return t.Worker
+	}
+	return t.Actor
+}
+
+// note says what a transition's own columns add, in words.
+func note(t store.Transition) string {
+	switch t.Type {
+	case store.TypeClaimed:
+		return "lease " + leaseText(t) + ", attempt " + decimal(int64(t.Attempts)) + " of " + decimal(int64(t.MaxAttempts))
+	case store.TypeRejected:
+		return offeredNote(t)
+	case store.TypeReleased:
+		if t.Detail.Unstarted {
+			return "had not begun, so it is not charged"
+		}
+	case store.TypeCompleted:
+		return followUpNote(t.Detail)
+	case store.TypeBaseline:
+		return "stands for " + Plural(int64(t.Detail.Count), "earlier transition")
+	case store.TypeFailed, store.TypeExpired:
+		return "now " + string(t.To)
+	}
+	return ""
+}
+
+func leaseText(t store.Transition) string {
+	if t.Detail.LeaseMS > 0 {
+		return Span(time.Duration(t.Detail.LeaseMS) * time.Millisecond)
+	}
+	return Span(t.LeaseUntil.Sub(t.At))
+}
+
+func offeredNote(t store.Transition) string {
+	text := string(t.Op) + ", offered " + decimal(t.Generation)
+	if t.Detail.Current != 0 {
+		text += ", current " + decimal(t.Detail.Current)
+	}
+	return text
+}
+
+func followUpNote(d store.Detail) string {
+	if d.FollowUps == 0 && d.Linked == 0 {
+		return ""
+	}
+	text := Plural(int64(d.FollowUps), "follow-up")
+	if d.Linked > 0 {
+		text += ", " + decimal(int64(d.Linked)) + " existed already"
+	}
+	return text
+}
