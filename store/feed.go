@@ -33,7 +33,7 @@ const maxFollow = 100000
 // jobs nil means every job. It does not wait for the horizon: a notification
 // comes after its commit.
 func (s *Store) TransitionsOf(ctx context.Context, xids []uint64, jobs []int64) (Batch, error) {
-	return s.follow(ctx, maxFollow, `t.xid = any ($1::text[]::xid8[]) and ($2::bigint[] is null or t.job_id = any ($2))`, decimals(xids), jobs)
+	return s.follow(ctx, maxFollow, `fenceline.transitions t where t.xid = any ($1::text[]::xid8[]) and ($2::bigint[] is null or t.job_id = any ($2))`, decimals(xids), jobs)
 }
 
 // TransitionsAfter reads up to limit transitions that these readers miss.
@@ -42,25 +42,31 @@ func (s *Store) TransitionsAfter(ctx context.Context, cursors []Cursor, limit in
 	for i, c := range cursors {
 		jobs[i], after[i] = c.JobID, c.After
 	}
-	return s.follow(ctx, limit, `exists (
-		select from unnest($1::bigint[], $2::bigint[]) as c (job_id, after)
-		where c.job_id = t.job_id and t.id > c.after) and t.job_id = any ($1)`, jobs, after)
+	// A range of the job's index for each cursor: what a job has behind its
+	// cursor is read, however long its history before it is.
+	return s.follow(ctx, limit, fmt.Sprintf(`(
+		  select job_id, min(after) as after
+		  from unnest($1::bigint[], $2::bigint[]) as u (job_id, after) group by job_id
+		) c cross join lateral (
+		  select * from fenceline.transitions t
+		  where t.job_id = c.job_id and t.id > c.after order by t.id limit %d
+		) t`, limit+1), jobs, after)
 }
 
 // TransitionsSince reads up to limit transitions of these jobs that the
 // transaction xid or a later one wrote: what a reader misses whose position is
 // xid. It may repeat what the reader has, and misses nothing.
 func (s *Store) TransitionsSince(ctx context.Context, jobs []int64, xid uint64, limit int) (Batch, error) {
-	return s.follow(ctx, limit, `t.job_id = any ($1) and t.xid >= $2::text::xid8`, jobs, fmt.Sprint(xid))
+	return s.follow(ctx, limit, `fenceline.transitions t where t.job_id = any ($1) and t.xid >= $2::text::xid8`, jobs, fmt.Sprint(xid))
 }
 
-func (s *Store) follow(ctx context.Context, limit int, where string, args ...any) (Batch, error) {
+func (s *Store) follow(ctx context.Context, limit int, from string, args ...any) (Batch, error) {
 	rows, err := s.pool.Query(ctx, fmt.Sprintf(`
 		with read as materialized (
-		  select %s from fenceline.transitions t where %s order by t.id limit %d
+		  select %s from %s order by t.id limit %d
 		)
 		select pg_snapshot_xmin(pg_current_snapshot())::text::bigint, r.*
-		from (select) one left join read r on true`, transitionColumns, where, limit+1), args...)
+		from (select) one left join read r on true`, transitionColumns, from, limit+1), args...)
 	if err != nil {
 		return Batch{}, fmt.Errorf("read the log: %w", err)
 	}
