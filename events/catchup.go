@@ -70,7 +70,7 @@ func (h *Hub) replayAfter(ctx context.Context, s *start, from []store.Cursor) er
 			unseen[c.JobID] = c.After
 		}
 	}
-	batch, err := h.src.TransitionsAfter(ctx, ask, h.cfg.MaxReplay+len(unseen))
+	batch, err := h.src.TransitionsAfter(ctx, ask, h.cfg.MaxReplay+h.cfg.MaxJobs)
 	if err != nil {
 		return fmt.Errorf("read what was missed: %w", err)
 	}
@@ -82,7 +82,7 @@ func (h *Hub) replayAfter(ctx context.Context, s *start, from []store.Cursor) er
 		s.missed = append(s.missed, t)
 		s.cursors[t.JobID].after = t.ID
 	}
-	if batch.More {
+	if batch.More || len(s.missed) > h.cfg.MaxReplay {
 		return tooFar("more than %d transitions were missed", h.cfg.MaxReplay)
 	}
 	for job, after := range unseen {

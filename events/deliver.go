@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -131,36 +130,48 @@ func (h *Hub) unknown(jobs []int64) (ask []int64, since uint64) {
 }
 
 // deliver moves the cursors over a page and queues what is new to each
-// subscription.
+// subscription. One that has no room ends; the others feel nothing.
 func (h *Hub) deliver(p page, overflow error) {
+	cut := 0
+	h.mu.Lock()
+	for sub, list := range h.news(p) {
+		if !sub.push(Delivery{Transitions: list, Position: sub.position}, h.cfg.MaxBehind) {
+			h.drop(sub, overflow)
+			cut++
+		}
+	}
+	h.mu.Unlock()
+	if cut > 0 {
+		h.cfg.Log.Info("live feed: subscriptions were cut", "reason", overflow, "count", cut)
+	}
+}
+
+// news is each subscription's share of a page, under the hub's lock.
+func (h *Hub) news(p page) map[*Subscription][]store.Transition {
 	byJob := map[int64][]store.Transition{}
 	for _, t := range p.Transitions {
 		byJob[t.JobID] = append(byJob[t.JobID], t)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	news := map[*Subscription][]store.Transition{}
 	for job, all := range byJob {
 		for sub, cur := range h.jobs[job] {
 			if cur.known != p.known {
 				continue
 			}
-			fresh := cur.pass(all)
-			if len(fresh) == 0 {
-				continue
+			// Clipped, because the array is shared: a second append must copy.
+			fresh := slices.Clip(cur.pass(all))
+			if have, ok := news[sub]; ok {
+				fresh = append(have, fresh...)
 			}
-			// The cap makes a second append copy: the array is shared.
-			news[sub] = append(news[sub], fresh...)[: len(news[sub])+len(fresh) : len(news[sub])+len(fresh)]
+			if len(fresh) > 0 {
+				news[sub] = fresh
+			}
 		}
 	}
 	if !p.known && !p.More {
 		h.raise(p.jobs, p.Horizon)
 	}
-	for sub, list := range news {
-		if !sub.push(Delivery{Transitions: list, Position: sub.position}, h.cfg.MaxBehind) {
-			h.cut(sub, overflow)
-		}
-	}
+	return news
 }
 
 // pass moves the cursor over a job's transitions and returns those that are
@@ -201,17 +212,4 @@ func (h *Hub) advance(number, horizon uint64) {
 			sub.push(Delivery{Position: horizon}, h.cfg.MaxBehind)
 		}
 	}
-}
-
-// cut ends one subscription that cannot take more; the others feel nothing.
-func (h *Hub) cut(sub *Subscription, why error) {
-	h.drop(sub, why)
-	h.cfg.Log.Info("live feed: a subscription was cut", "reason", reasonOf(why))
-}
-
-func reasonOf(err error) string {
-	if errors.Is(err, ErrSlow) {
-		return "slow"
-	}
-	return "too_far"
 }
