@@ -25,16 +25,31 @@ func leaseLength(v store.JobView) time.Duration {
 // again instead.
 func lanesID(p JobPage) string {
 	if p.Zoom != 0 || p.Full {
-		return "job-lanes-own"
+		return p.part("lanes") + "-own"
 	}
-	return "job-lanes"
+	return p.part("lanes")
 }
 
 func transitionsID(p JobPage) string {
 	if p.Full {
-		return "job-transitions-own"
+		return p.part("transitions") + "-own"
 	}
-	return "job-transitions"
+	return p.part("transitions")
+}
+
+// part names a part of one job's page. The stream of a browser carries the
+// patches of every job that any of its tabs shows, so the job is in the name.
+func (p JobPage) part(name string) string {
+	return "job-" + decimal(p.View.Job.ID) + "-" + name
+}
+
+// refetch names the patch on which a part that shows its own way reads the
+// page again; empty where the patch itself is for it.
+func (p JobPage) refetch(name string, own bool) string {
+	if !own {
+		return ""
+	}
+	return p.part(name)
 }
 
 // orNothing returns a JSON text or, for none, a word that is not JSON.

@@ -1,0 +1,63 @@
+// The console's script. Everything works without it; with it, times are in the
+// reader's zone, pages change as jobs do, forms open as dialogs and keys work.
+
+import * as clock from './clock.js';
+import * as keys from './keys.js';
+import * as live from './live.js';
+import { release } from './morph.js';
+
+const main = document.getElementById('main');
+
+// An action's form opens as a dialog; without script it opens in its place.
+function toggled(e) {
+  const part = e.target;
+  if (!part.matches('details[data-act]')) return;
+  const dialog = part.querySelector('dialog');
+  if (part.open && !dialog.matches(':modal')) {
+    dialog.removeAttribute('open');
+    dialog.querySelector('[data-close]').hidden = false;
+    dialog.showModal();
+    dialog.querySelector('textarea').focus();
+  } else if (!part.open) {
+    release(part.closest('[data-hold]'));
+  }
+}
+
+function closed(e) {
+  const part = e.target.parentElement;
+  if (!part?.matches('details[data-act]')) return;
+  part.open = false;
+  e.target.setAttribute('open', '');
+}
+
+// A form is sent once: its buttons rest until the page is shown again.
+function sent(e) {
+  if (e.target.method !== 'post') return;
+  setTimeout(() => e.target.querySelectorAll('button').forEach(b => { b.disabled = true; }));
+}
+
+function restored() {
+  document.querySelectorAll('form[method=post] button').forEach(b => { b.disabled = false; });
+}
+
+// The message of an action is shown once, not again on reload.
+function forget() {
+  const here = new URL(location.href);
+  if (!here.searchParams.has('done')) return;
+  here.searchParams.delete('done');
+  history.replaceState(null, '', here);
+}
+
+document.addEventListener('toggle', toggled, true);
+document.addEventListener('close', closed, true);
+document.addEventListener('click', e => e.target.closest('[data-close]')?.closest('dialog').close());
+document.addEventListener('submit', sent);
+addEventListener('pageshow', e => e.persisted && restored());
+
+forget();
+clock.set(main.dataset.now);
+clock.localise(document.body);
+setInterval(clock.tick, 1000);
+document.addEventListener('visibilitychange', clock.tick);
+keys.start();
+live.start();
