@@ -50,32 +50,48 @@ declare
   new_id   bigint;
   hash     bytea;
   old_hash bytea;
+  size     integer;
   at       timestamptz := clock_timestamp();
   due      timestamptz := coalesce(run_at, at);
   entered  fenceline.job_state := case when due > at then 'scheduled' else 'available' end;
   who      text := coalesce(actor, 'sql:' || session_user);
+  control  constant text := E'[\\u0001-\\u001f\\u007f-\\u009f]';
 begin
   if kind is null or kind = '' then perform fenceline.refuse('kind', 'is required'); end if;
   if octet_length(kind) > 1024 then perform fenceline.refuse('kind', 'is longer than 1024 bytes'); end if;
+  if kind ~ control then perform fenceline.refuse('kind', 'holds a control character'); end if;
   if queue is null or queue = '' then perform fenceline.refuse('queue', 'must not be empty'); end if;
   if octet_length(queue) > 1024 then perform fenceline.refuse('queue', 'is longer than 1024 bytes'); end if;
+  if queue ~ control then perform fenceline.refuse('queue', 'holds a control character'); end if;
   if key = '' then perform fenceline.refuse('key', 'must not be empty'); end if;
   if octet_length(key) > 1024 then perform fenceline.refuse('key', 'is longer than 1024 bytes'); end if;
+  if key ~ control then perform fenceline.refuse('key', 'holds a control character'); end if;
   if args is null then perform fenceline.refuse('args', 'must not be null'); end if;
-  if octet_length(args::text) > 1048576 then perform fenceline.refuse('args', 'is larger than 1048576 bytes'); end if;
+  size := octet_length(args::text);
+  if size > 1048576 then perform fenceline.refuse('args', 'is larger than 1048576 bytes'); end if;
+  -- What has so many levels has at least two brackets for each.
+  if size > 2000 and args @? 'strict $.**{1000} ? (@.type() == "array" || @.type() == "object")' then
+    perform fenceline.refuse('args', 'is nested deeper than 1000');
+  end if;
   if priority is null or priority not between -32768 and 32767 then
     perform fenceline.refuse('priority', 'must be between -32768 and 32767');
   end if;
   if max_attempts is null or max_attempts not between 1 and 1000000 then
     perform fenceline.refuse('max_attempts', 'must be between 1 and 1000000');
   end if;
-  if not isfinite(due) then perform fenceline.refuse('run_at', 'must be a finite time'); end if;
+  if due < '1970-01-01 00:00:00Z' or due >= '10000-01-01 00:00:00Z' then
+    perform fenceline.refuse('run_at', 'must lie between the years 1970 and 9999');
+  end if;
   if cardinality(tags) > 32 then perform fenceline.refuse('tags', 'has more than 32 entries'); end if;
   if array_ndims(tags) > 1 then perform fenceline.refuse('tags', 'must be a plain list'); end if;
   if exists (select from unnest(tags) as t where t is null or t = '' or octet_length(t) > 255) then
     perform fenceline.refuse('tags', 'has an entry that is empty or longer than 255 bytes');
   end if;
+  if exists (select from unnest(tags) as t where t ~ control) then
+    perform fenceline.refuse('tags', 'has an entry that holds a control character');
+  end if;
   if octet_length(who) > 255 then perform fenceline.refuse('actor', 'is longer than 255 bytes'); end if;
+  if who ~ control then perform fenceline.refuse('actor', 'holds a control character'); end if;
 
   if cardinality(tags) = 0 then tags := null; end if;
   if key is not null then
