@@ -38,6 +38,16 @@ func Permanent(err error) error {
 	return &permanentError{err}
 }
 
+// Unstorable marks an error that says why there is no result that could be
+// stored, although the work is done: a permanent failure named
+// result_unstorable. Unstorable(nil) is nil.
+func Unstorable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unstorableError{err}
+}
+
 func isPermanent(err error) bool {
 	var p *permanentError
 	return errors.As(err, &p)

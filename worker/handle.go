@@ -51,7 +51,7 @@ func Handle[Args, Result any](p *Pool, name string, fn func(context.Context, Job
 		}
 		raw, err := marshal(result)
 		if err != nil {
-			return nil, &unstorableError{err}
+			return nil, Unstorable(err)
 		}
 		return raw, nil
 	})

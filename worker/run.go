@@ -70,4 +70,4 @@ func (a *attempt) fail(d description) {
 }
 
 // failUnstorable offers a failure in place of a result that cannot be stored.
-func (a *attempt) failUnstorable(err error) { a.fail(describe(&unstorableError{err})) }
+func (a *attempt) failUnstorable(err error) { a.fail(describe(Unstorable(err))) }

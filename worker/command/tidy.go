@@ -1,0 +1,89 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	keepBytes = 8 << 10       // what is stored of standard error
+	tailBytes = 2 * keepBytes // what is held of it, so that a secret at the cut is still recognised
+	lineBytes = 300           // what an error's message quotes of its last line
+)
+
+var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
+
+const masked = "[masked]"
+
+// secrets are what obviously is one; the first group, where there is one, stays.
+var secrets = []*regexp.Regexp{
+	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`),
+	regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)[^\s"',;]+`),
+	regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`),
+	regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s/@]+@`),
+	regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_.-]*["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;&]+)`),
+	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`),
+	regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk_(?:live|test)_[A-Za-z0-9]{10,})\b`),
+}
+
+// tidy makes the tail of standard error fit to be kept and shown: text without
+// control characters and obvious secrets, its last 8 KiB, from a line's start
+// where there is one. It is a net, not a promise: a program must not print
+// secrets.
+func tidy(raw []byte) string {
+	s := mask(clean(string(raw)))
+	if len(s) <= keepBytes {
+		return strings.TrimRight(s, "\n ")
+	}
+	s = s[len(s)-keepBytes:]
+	if _, rest, found := strings.Cut(s, "\n"); found && rest != "" {
+		s = rest
+	}
+	for len(s) > 0 && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return strings.TrimRight(s, "\n ")
+}
+
+func clean(s string) string {
+	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return '\n'
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func mask(s string) string {
+	for _, secret := range secrets {
+		replacement := masked
+		if secret.NumSubexp() > 0 && !strings.HasPrefix(secret.String(), "(?s)") {
+			replacement = "${1}" + masked
+		}
+		if strings.HasSuffix(secret.String(), "@") {
+			replacement += "@"
+		}
+		s = secret.ReplaceAllString(s, replacement)
+	}
+	return s
+}
+
+// lastLine is the last line that says something, cut to fit an error's message.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
+	if len(s) > lineBytes {
+		s = strings.ToValidUTF8(s[:lineBytes], "") + "…"
+	}
+	return s
+}
