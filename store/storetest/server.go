@@ -19,10 +19,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -105,7 +102,7 @@ func borrow(named string) (*server, error) {
 }
 
 func launch() (*server, error) {
-	sweep()
+	sweep(os.TempDir())
 	dir, err := os.MkdirTemp("", tempPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the test server: %w", err)
@@ -146,22 +143,4 @@ func stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(died, s.running.Stop(ctx), os.RemoveAll(s.dir))
-}
-
-// sweep removes the directories of test processes that were killed. A lock
-// that can be had has no owner; a directory without one may just be starting.
-func sweep() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
-	for _, dir := range dirs {
-		lock, err := os.Open(filepath.Join(dir, "lock"))
-		if err != nil {
-			continue
-		}
-		free := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
-		_, err = os.Stat(filepath.Join(dir, "data", "postmaster.pid"))
-		if free && errors.Is(err, os.ErrNotExist) && strings.HasPrefix(filepath.Base(dir), tempPrefix) {
-			os.RemoveAll(dir)
-		}
-		lock.Close()
-	}
 }
