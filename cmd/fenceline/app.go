@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/user"
+
+	"github.com/alecthomas/kong"
+)
+
+// What the process exits with.
+const (
+	exitOK      = 0
+	exitRefused = 1 // what was asked for was refused, failed, or found to be wrong
+	exitUsage   = 2 // the command line or the environment says something that cannot be
+)
+
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every verb gets.
+type app struct {
+	streams
+	json bool
+	log  *slog.Logger
+}
+
+// usageError is an error of the command line, found after parsing it.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errSaid ends the process with exitRefused: what there is to say has been said.
+var errSaid = errors.New("")
+
+// exited is how kong ends the process, after it printed a help text.
+type exited int
+
+// run is the whole program: it parses, runs a verb, says what went wrong and
+// returns the exit code.
+func run(ctx context.Context, args []string, io streams) (code int) {
+	defer func() {
+		if e, ok := recover().(exited); ok {
+			code = int(e)
+		}
+	}()
+	var c cli
+	parser, err := newParser(&c, io)
+	if err != nil {
+		fmt.Fprintln(io.err, "fenceline:", err)
+		return exitUsage
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return c.report(io, usageError{err})
+	}
+	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return c.report(io, parsed.Run(a))
+}
+
+func newParser(c *cli, io streams) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("fenceline"),
+		kong.Description("Background jobs on PostgreSQL, under leases that are enforced where the write happens."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Writers(io.out, io.err),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ShortUsageOnError(),
+	)
+}
+
+// report says what went wrong, once, and returns the exit code.
+func (c *cli) report(io streams, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var usage usageError
+	isUsage := errors.As(err, &usage)
+	if !errors.Is(err, errSaid) {
+		fmt.Fprintln(io.err, "fenceline:", c.withoutSecrets(err.Error()))
+	}
+	if isUsage {
+		return exitUsage
+	}
+	return exitRefused
+}
+
+// actor is who acts, in transitions and in the audit: the user of this machine.
+func actor() string {
+	if u, err := user.Current(); err == nil && u.Username != "" && len(u.Username) < 200 {
+		return "cli:" + u.Username
+	}
+	return "cli"
+}

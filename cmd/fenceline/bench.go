@@ -1,0 +1,5 @@
+package main
+
+type benchCmd struct{ database }
+
+func (c *benchCmd) Run() error { return nil }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// operate is an operator's action on one job.
+type operate struct {
+	database
+	ID     int64  `arg:"" help:"The job's id."`
+	Reason string `name:"reason" placeholder:"TEXT" help:"Why. It is kept on the timeline and in the audit."`
+	Seen   *int64 `name:"seen" placeholder:"REVISION" help:"The revision that you looked at: a job that has changed since is left alone. Without it the job is read first and acted on only if it does not change in between."`
+}
+
+type jobsRequeueCmd struct{ operate }
+
+// Run requeues.
+func (c *jobsRequeueCmd) Run(ctx context.Context, a *app) error {
+	return c.act(ctx, a, (*store.Store).Requeue, "is available again")
+}
+
+type jobsTerminateCmd struct{ operate }
+
+// Run terminates.
+func (c *jobsTerminateCmd) Run(ctx context.Context, a *app) error {
+	return c.act(ctx, a, (*store.Store).Terminate, "is terminated")
+}
+
+type action func(*store.Store, context.Context, store.OperatorParams) (store.Job, error)
+
+func (c *operate) act(ctx context.Context, a *app, do action, done string) error {
+	if c.Reason == "" {
+		return usagef("--reason: is required; say why, for those who read the timeline later")
+	}
+	if c.Seen != nil && *c.Seen < 1 {
+		return usagef("--seen: must be the revision that `fenceline jobs show %d` printed", c.ID)
+	}
+	s, err := c.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.on(ctx, a, s.Store, do, done), s.close(ctx))
+}
+
+func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, done string) error {
+	p := store.OperatorParams{JobID: c.ID, Actor: actor(), Reason: c.Reason}
+	if c.Seen != nil {
+		p.Seen = *c.Seen
+	} else {
+		j, err := st.Job(ctx, c.ID)
+		if err != nil {
+			return aboutJob(c.ID, err)
+		}
+		p.Seen = j.Revision
+		if !a.json {
+			a.printf("Job %d, kind %s, is %s (revision %d).\n", j.ID, oneLine(j.Kind), j.State, j.Revision)
+		}
+	}
+	j, err := do(st, ctx, p)
+	var conflict *store.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		return c.refused(a, conflict)
+	case err != nil:
+		return aboutJob(c.ID, named(err))
+	case a.json:
+		return a.printJSON(jobOf(j))
+	}
+	return a.printf("Job %d %s (revision %d).\n", j.ID, done, j.Revision)
+}
+
+// refused shows what the job is now, which is what the person has to look at.
+func (c *operate) refused(a *app, conflict *store.ConflictError) error {
+	if !a.json {
+		return conflict
+	}
+	code := string(conflict.Why)
+	err := a.printJSON(map[string]any{"error": struct {
+		Code    string  `json:"code"`
+		Message string  `json:"message"`
+		Job     jobJSON `json:"job"`
+	}{code, conflict.Error(), jobOf(conflict.Job)}})
+	return errors.Join(err, fmt.Errorf("%w", conflict))
+}

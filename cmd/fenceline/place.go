@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/embedded"
+)
+
+// manner is how a verb uses a database.
+type manner int
+
+const (
+	visiting manner = iota // uses what runs, else runs a private server for its own duration
+	serving                // owns the data directory, and sees to the schema
+)
+
+// place is where a database is, and as whom it is entered.
+type place struct {
+	owner   string // connection string of the role that changes the schema
+	runtime string // connection string of everything else
+	private bool   // a private server, whoever started it
+	server  *embedded.Server
+}
+
+// reach finds or starts the server.
+func (d database) reach(ctx context.Context, a *app, how manner) (place, error) {
+	if d.URL != "" {
+		if d.DataDir != "" {
+			a.log.Warn("the data directory is not used, because a database URL is given", "dir", d.DataDir)
+		}
+		return place{owner: orElse(d.OwnerURL, d.URL), runtime: d.URL}, nil
+	}
+	if d.OwnerURL != "" {
+		return place{}, usagef("--owner-database-url: is given without --database-url (DATABASE_URL), the address that everything else uses")
+	}
+	if how == serving {
+		return d.start(ctx, a)
+	}
+	return d.findOrStart(ctx, a)
+}
+
+// startPatience bounds the wait for a server that another process is starting
+// or stopping.
+const startPatience = 60 * time.Second
+
+// findOrStart shares a server that runs. One that is being started or stopped
+// by another process is waited for.
+func (d database) findOrStart(ctx context.Context, a *app) (place, error) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		url, err := embedded.Find(d.DataDir)
+		if err == nil {
+			return privatePlace(url), nil
+		}
+		if !errors.Is(err, embedded.ErrNotRunning) {
+			return place{}, err
+		}
+		p, err := d.start(ctx, a)
+		if !errors.Is(err, embedded.ErrInUse) {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return place{}, fmt.Errorf("%w, and its database server is not ready", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (d database) start(ctx context.Context, a *app) (place, error) {
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: d.DataDir, BinDir: d.Binaries, Log: a.log})
+	if err != nil {
+		return place{}, err
+	}
+	p := privatePlace(server.URL)
+	p.server = server
+	return p, nil
+}
+
+func privatePlace(url func(database, user string) string) place {
+	return place{
+		owner:   url(embedded.Superuser, embedded.Superuser),
+		runtime: url(embedded.Superuser, store.RuntimeRole),
+		private: true,
+	}
+}
+
+// close stops a server that was started here. It takes its time even when ctx
+// has ended: a hurried stop would make the next start recover.
+func (p place) close(ctx context.Context) error {
+	if p.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	defer cancel()
+	return p.server.Stop(ctx)
+}
+
+func orElse(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// lostPatience is how long work gets to stop when its database server is gone.
+const lostPatience = 5 * time.Second
+
+// guard runs work, which ends soon after its context. When a private server
+// that was started here ends on its own, work is told to stop, given a moment,
+// and then left to the end of the process: without a database it could only
+// wait.
+func (p place) guard(ctx context.Context, work func(context.Context) error) error {
+	if p.server == nil {
+		return work(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-p.server.Done():
+	}
+	stop()
+	select {
+	case <-done:
+	case <-time.After(lostPatience):
+	}
+	return p.server.Err()
+}

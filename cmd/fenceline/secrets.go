@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// keywordPassword finds the password of a connection string in keyword form.
+var keywordPassword = regexp.MustCompile(`(?i)password\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]+)`)
+
+// withoutSecrets takes the passwords of every given connection string out of a
+// text that is about to be printed. Errors of the driver hold none; this is for
+// the strings that nobody could parse.
+func (c *cli) withoutSecrets(text string) string {
+	for _, d := range []database{c.Serve.database, c.Worker.database, c.Migrate.database, c.Enqueue.database,
+		c.Jobs.List.database, c.Jobs.Show.database, c.Jobs.Requeue.database, c.Jobs.Terminate.database,
+		c.Verify.database, c.Drill.database, c.Bench.database} {
+		for _, dsn := range []string{d.URL, d.OwnerURL} {
+			for _, secret := range secretsOf(dsn) {
+				text = strings.ReplaceAll(text, secret, "xxxxx")
+			}
+		}
+	}
+	return text
+}
+
+// secretsOf are the parts of a connection string that may be its password, as
+// they were written and as they are meant.
+func secretsOf(dsn string) (secrets []string) {
+	add := func(s string) {
+		if s = strings.Trim(s, `'`); s == "" {
+			return
+		}
+		secrets = append(secrets, s)
+		if plain, err := url.QueryUnescape(s); err == nil && plain != s {
+			secrets = append(secrets, plain)
+		}
+	}
+	for _, m := range keywordPassword.FindAllStringSubmatch(dsn, -1) {
+		add(m[1])
+	}
+	if _, rest, ok := strings.Cut(dsn, "://"); ok {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			if _, password, ok := strings.Cut(rest[:at], ":"); ok {
+				add(password)
+			}
+		}
+	}
+	return secrets
+}

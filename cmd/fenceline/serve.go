@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fenceline/fenceline/cmd/internal/drill"
+	"github.com/fenceline/fenceline/events"
+	"github.com/fenceline/fenceline/store/embedded"
+	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/worker"
+)
+
+type serveCmd struct {
+	Listen string   `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only: there are no accounts, so whoever reaches the console may act."`
+	Prefix string   `name:"prefix" env:"FENCELINE_PREFIX" placeholder:"/PATH" group:"Console" help:"The path under which a proxy mounts the console."`
+	Hosts  []string `name:"host" env:"FENCELINE_HOST" placeholder:"NAME" group:"Console" help:"One more name under which a proxy or tunnel reaches the console; others than localhost, 127.0.0.1 and ::1 are refused. May be repeated."`
+	database
+	pool
+}
+
+// Run serves until it is told to stop, and leaves in an orderly way: streams
+// end at once, running jobs finish, the database server stops last.
+func (c *serveCmd) Run(ctx context.Context, a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	listener, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	s, err := c.open(ctx, a, serving, c.storeConfig())
+	if err != nil {
+		return err
+	}
+	err = s.guard(ctx, func(ctx context.Context) error { return c.serve(ctx, a, s, listener) })
+	return errors.Join(err, s.close(ctx))
+}
+
+func (c *serveCmd) check() error {
+	if err := c.pool.check(); err != nil {
+		return err
+	}
+	if err := web.CheckListen(c.Listen); err != nil {
+		return usagef("--listen: %w", err)
+	}
+	if _, err := web.CheckPrefix(c.Prefix); err != nil {
+		return usagef("--prefix: %w", err)
+	}
+	return nil
+}
+
+// listen takes the address before anything is started. Whoever starts Fenceline
+// twice is told so, rather than that a port is taken.
+func (c *serveCmd) listen(ctx context.Context) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err == nil {
+		return listener, nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if c.URL == "" {
+		if _, err := embedded.Find(c.DataDir); err == nil {
+			return nil, fmt.Errorf("--listen: %s is taken, and the data directory is in use: Fenceline already runs here; stop it first, or give this one another address and a directory of its own", c.Listen)
+		}
+	}
+	return nil, fmt.Errorf("--listen: %s is taken by another program; stop it, or name another address", c.Listen)
+}
+
+// serve runs the parts until ctx ends or one of them fails.
+func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.Listener) error {
+	group, ctx := errgroup.WithContext(ctx)
+	hub := events.NewHub(s.Store, events.Config{Log: a.log})
+	drills, err := newDrills(ctx, a, s)
+	if err != nil {
+		return err
+	}
+	server, err := web.New(web.Config{
+		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Prefix: c.Prefix, Hosts: c.Hosts,
+		Version: versionOf(), Grace: c.Grace / 4,
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	workers := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	if len(c.queues()) > 0 {
+		w, err := c.build(s.Store, c.config(a, hub.Work()))
+		if err != nil {
+			return err
+		}
+		workers = w.Run
+	}
+	// The pool is woken by the hub, so the hub outlives it.
+	listening, deafen := context.WithCancel(context.WithoutCancel(ctx))
+	heard := make(chan error, 1)
+	go func() { heard <- hub.Run(listening) }()
+	group.Go(func() error { return leave(ctx, a, server.Run(ctx, listener)) })
+	group.Go(func() error { return unfinished(a, workers(ctx)) })
+	c.ready(a, listener)
+	err = group.Wait()
+	drills.Wait()
+	deafen()
+	return errors.Join(err, <-heard)
+}
+
+func newDrills(ctx context.Context, a *app, s *session) (*drill.Starter, error) {
+	cfg, err := drillConfig(a, s)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Actor = web.Actor
+	return drill.NewStarter(ctx, cfg), nil
+}
+
+// leave takes an error at the end of an orderly shutdown for what it is: a
+// request was cut short.
+func leave(ctx context.Context, a *app, err error) error {
+	if err != nil && ctx.Err() != nil {
+		a.log.Warn("the console did not shut down in time", "error", err)
+		return nil
+	}
+	return err
+}
+
+// ready prints the one line that says where the console is.
+func (c *serveCmd) ready(a *app, listener net.Listener) {
+	prefix, _ := web.CheckPrefix(c.Prefix)
+	url := "http://" + listener.Addr().String() + prefix + "/"
+	if a.json {
+		a.printJSON(map[string]string{"url": url, "version": versionOf()})
+		return
+	}
+	a.printf("Fenceline is ready: %s\n", url)
+}
+
+// unfinished says what an orderly end left behind. That is no failure of this
+// process: the leases end, and the jobs run again.
+func unfinished(a *app, err error) error {
+	if errors.Is(err, worker.ErrUnfinished) {
+		a.log.Warn("some jobs did not end in time; they will be run again when their leases end", "error", err)
+		return nil
+	}
+	return err
+}
