@@ -14,9 +14,11 @@ import (
 
 // CheckJSON reports, as an *[InvalidError] that names the place inside field,
 // why PostgreSQL could not keep raw as jsonb digit for digit: text that is not
-// JSON or not UTF-8, more than limit bytes, nesting beyond [MaxDepth], NUL or a
-// lone surrogate in a string, a number outside numeric's range. It is asked
-// before a batch, so that one bad member never sinks the others.
+// JSON or not UTF-8, more than limit bytes as sent or as PostgreSQL writes it
+// back (a space after each comma and colon, no exponents), nesting beyond
+// [MaxDepth], NUL or a lone surrogate in a string, a number outside numeric's
+// range. It is asked before a batch, so that one bad member never sinks the
+// others.
 func CheckJSON(field string, raw []byte, limit int) error {
 	if len(raw) > limit {
 		return &InvalidError{field, fmt.Sprintf("is %d bytes long; the limit is %d", len(raw), limit)}
@@ -33,10 +35,63 @@ func CheckJSON(field string, raw []byte, limit int) error {
 	if !json.Valid(raw) {
 		return &InvalidError{field, "is not JSON" + where(raw)}
 	}
-	if plain(raw) {
+	simple := plain(raw)
+	if !simple {
+		if err := checkValues(field, raw); err != nil {
+			return err
+		}
+	}
+	if simple && len(raw) <= limit/2 {
 		return nil
 	}
-	return checkValues(field, raw)
+	if n := written(raw); n > limit {
+		return &InvalidError{field, fmt.Sprintf("takes %d bytes as PostgreSQL writes it; the limit is %d", n, limit)}
+	}
+	return nil
+}
+
+// written is how many bytes PostgreSQL's text of the jsonb takes at most. A
+// text without exponents at most doubles; "1e1000" becomes a thousand digits.
+func written(raw []byte) int {
+	n := 0
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			end := i + 1
+			for raw[end] != '"' {
+				if raw[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			n += end - i + 1
+			i = end
+		case c == ',' || c == ':':
+			n += 2
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		case c == '-' || c >= '0' && c <= '9':
+			end := i + 1
+			for end < len(raw) && strings.IndexByte("0123456789+-.eE", raw[end]) >= 0 {
+				end++
+			}
+			n += writtenOut(string(raw[i:end]))
+			i = end - 1
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// writtenOut is how many bytes a number takes without its exponent.
+func writtenOut(number string) int {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(number), "e")
+	if !scientific {
+		return len(number)
+	}
+	e, _ := strconv.Atoi(exponent)
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	return max(len(whole), len(whole)+e) + 2 + max(0, len(fraction)-e)
 }
 
 // plain reports that the text holds no escape that could name a character
