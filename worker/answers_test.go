@@ -1,0 +1,203 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
+)
+
+// lossy does what it is told and loses the answer, for the first calls of each
+// verb: the connection died after the commit.
+type lossy struct {
+	*store.Store
+	mu   sync.Mutex
+	lose map[string]int
+}
+
+func (l *lossy) lost(verb string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lose[verb] == 0 {
+		return nil
+	}
+	l.lose[verb]--
+	return io.ErrUnexpectedEOF
+}
+
+func answer[T any](l *lossy, verb string, got T, err error) (T, error) {
+	if err == nil {
+		err = l.lost(verb)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return got, nil
+}
+
+func (l *lossy) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claimed, error) {
+	got, err := l.Store.Claim(ctx, p)
+	if len(got) == 0 {
+		return got, err
+	}
+	return answer(l, "claim", got, err)
+}
+
+func (l *lossy) ClaimedBy(ctx context.Context, ids []uuid.UUID) ([]store.Claimed, error) {
+	got, err := l.Store.ClaimedBy(ctx, ids)
+	return answer(l, "look", got, err)
+}
+
+func (l *lossy) Renew(ctx context.Context, w string, b []store.Renewal) ([]store.Outcome, error) {
+	got, err := l.Store.Renew(ctx, w, b)
+	return answer(l, "renew", got, err)
+}
+
+func (l *lossy) Complete(ctx context.Context, w string, b []store.Completion) ([]store.Outcome, error) {
+	got, err := l.Store.Complete(ctx, w, b)
+	return answer(l, "complete", got, err)
+}
+
+func (l *lossy) Fail(ctx context.Context, w string, b []store.Failure) ([]store.Outcome, error) {
+	got, err := l.Store.Fail(ctx, w, b)
+	return answer(l, "fail", got, err)
+}
+
+// Case B09, reliability test 29: the commit landed and its answer did not.
+func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
+	t.Parallel()
+	st := storetest.New(t)
+	l := &lossy{Store: st, lose: map[string]int{"claim": 2, "look": 1, "renew": 1, "complete": 2, "fail": 2}}
+	p := newPool(l, config(t), time.Now)
+	p.store = st
+	Handle(p, "flaky", handler(func(_ context.Context, job Job[json.RawMessage]) error {
+		if job.Attempt.Number == 1 {
+			return errTest
+		}
+		return nil
+	}))
+	b := newBlocking()
+	Handle(p, "slow", b.handle, Options{Lease: 900 * time.Millisecond})
+	flaky, slow := enqueueKind(t, st, "flaky"), enqueueKind(t, st, "slow")
+	run(t, p)
+	<-b.started
+	await(t, "the slow job was renewed past the lost answer", func() bool {
+		return len(only(transitions(t, st, slow), store.TypeRenewed)) >= 3
+	})
+	b.proceed <- nil
+	awaitState(t, st, flaky, store.Completed)
+	awaitState(t, st, slow, store.Completed)
+	await(t, "everything is settled", func() bool { return p.Stats().Unsettled == 0 })
+	story := []store.Type{store.TypeClaimed, store.TypeFailed, store.TypeExpired, store.TypeCompleted, store.TypeRejected}
+	expect(t, "the flaky job", only(transitions(t, st, flaky), story...), "claimed", "failed", "claimed", "completed")
+	expect(t, "the slow job", only(transitions(t, st, slow), story...), "claimed", "completed")
+	if job := jobNow(t, st, slow); job.Attempts != 1 {
+		t.Errorf("%d attempts used", job.Attempts)
+	}
+	for verb, left := range l.lose {
+		if left != 0 {
+			t.Errorf("%d answers of %s were not lost", left, verb)
+		}
+	}
+	consistent(t, st)
+}
+
+// poisoned refuses every batch of completions that holds a certain job.
+type poisoned struct {
+	*store.Store
+	job  int64
+	code string
+}
+
+func (s *poisoned) Complete(ctx context.Context, w string, b []store.Completion) ([]store.Outcome, error) {
+	for _, c := range b {
+		if c.Lease.JobID == s.job {
+			return nil, &pgconn.PgError{Code: s.code, Severity: "ERROR", SeverityUnlocalized: "ERROR"}
+		}
+	}
+	return s.Store.Complete(ctx, w, b)
+}
+
+func TestOneMemberThatTheDatabaseRefusesHoldsNobodyElseUp(t *testing.T) {
+	t.Parallel()
+	st := storetest.New(t)
+	ids := make([]int64, 60)
+	for i := range ids {
+		ids[i] = enqueueKind(t, st, "noop")
+	}
+	bad := ids[37]
+	cfg := config(t)
+	cfg.Queues = map[string]int{"default": 60}
+	p := newPool(&poisoned{st, bad, "22P05"}, cfg, time.Now)
+	p.store = st
+	HandleNoop(p)
+	run(t, p)
+	for _, id := range ids {
+		if id != bad {
+			awaitState(t, st, id, store.Completed)
+		}
+	}
+	awaitState(t, st, bad, store.Discarded)
+	expect(t, "the bad one", only(transitions(t, st, bad), store.TypeFailed, store.TypeRejected, store.TypeExpired), "failed result_unstorable")
+}
+
+// A member whose row somebody locks is offered again until it is free, under a
+// lease that is renewed meanwhile.
+func TestACompletionBehindALockedRowIsRepeatedUnderARenewedLease(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.NewWithURL(t)
+	st := storetest.Open(t, store.Config{URL: url, LockTimeout: 150 * time.Millisecond})
+	b := newBlocking()
+	p := New(st, config(t))
+	Handle(p, "slow", b.handle, Options{Lease: 1500 * time.Millisecond})
+	HandleNoop(p)
+	id := enqueueKind(t, st, "slow")
+	run(t, p)
+	<-b.started
+	conn := owner(t, url)
+	do(t, conn, "begin")
+	do(t, conn, "select from fenceline.jobs where id = $1 for update", id)
+	b.proceed <- nil
+	other := enqueueKind(t, st, "noop")
+	awaitState(t, st, other, store.Completed)
+	await(t, "the completion waits", func() bool { s := p.Stats(); return s.Running == 0 && s.Unsettled == 1 })
+	do(t, conn, "commit")
+	awaitState(t, st, id, store.Completed)
+	expect(t, "transitions", only(transitions(t, st, id), store.TypeExpired, store.TypeRejected, store.TypeFailed))
+}
+
+func TestWhatAnErrorSaysAboutABatch(t *testing.T) {
+	t.Parallel()
+	pg := func(code, severity string) error {
+		return errors.Join(errors.New("complete"), &pgconn.PgError{Code: code, Severity: severity, SeverityUnlocalized: severity})
+	}
+	for name, c := range map[string]struct {
+		err              error
+		answered, member bool
+	}{
+		"connection lost":  {io.ErrUnexpectedEOF, false, false},
+		"backend killed":   {pg("57P01", "FATAL"), false, false},
+		"deadlock":         {pg("40P01", "ERROR"), true, false},
+		"read-only":        {pg("25006", "ERROR"), true, false},
+		"disk full":        {pg("53100", "ERROR"), true, false},
+		"lock timeout":     {pg("55P03", "ERROR"), true, true},
+		"slow statement":   {pg("57014", "ERROR"), true, true},
+		"unstorable":       {pg("22P05", "ERROR"), true, true},
+		"constraint":       {pg("23514", "ERROR"), true, true},
+		"context deadline": {context.DeadlineExceeded, false, false},
+	} {
+		if isAnswer(c.err) != c.answered || concernsMember(c.err) != c.member {
+			t.Errorf("%s: answered %t, concerns a member %t", name, isAnswer(c.err), concernsMember(c.err))
+		}
+	}
+}
