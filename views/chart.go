@@ -10,6 +10,7 @@ import (
 type Chart struct {
 	Width, Height float64
 	Top, Bottom   float64 // between them the lanes
+	Marks         float64 // where flags and now are named
 	Ticks         []axisTick
 	Folds         []foldMark
 	Lanes         []laneShape
@@ -64,8 +65,12 @@ func NewChart(v store.JobView, o ChartOptions) Chart {
 	}
 	c.Gaps = gapShapes(c.Lanes, s, v, c.Compact)
 	c.Bottom = max(y, c.Top+roomyLane)
-	c.Flags = flagShapes(v, s, c.Bottom)
-	c.Height = c.Bottom + 24
+	c.Marks = c.Bottom + 18
+	if len(c.Folds) > 0 {
+		c.Marks += 14
+	}
+	c.Flags = flagShapes(v, s, c.Marks)
+	c.Height = c.Marks + 8
 	return c
 }
 

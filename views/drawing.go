@@ -26,17 +26,6 @@ func diamondPath(x, y, r float64) string {
 	return "M" + px(x) + " " + px(y-r) + "l" + px(r) + " " + px(r) + " " + px(-r) + " " + px(r) + " " + px(-r) + " " + px(-r) + "z"
 }
 
-// tickAnchor keeps the labels at both ends of the axis inside the drawing.
-func tickAnchor(t axisTick) string {
-	switch {
-	case t.X < plotLeft+labelRoom/2:
-		return "start"
-	case t.X > plotRight-labelRoom/2:
-		return "end"
-	}
-	return "middle"
-}
-
 func (f flagShape) anchor() string {
 	if f.Right {
 		return "end"

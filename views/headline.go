@@ -91,6 +91,36 @@ func windowText() string {
 	return "last " + decimal(int64(store.HomeWindow/time.Minute)) + " minutes"
 }
 
+// recoveryText says what became of the window's expired leases.
+func recoveryText(h store.Home) string {
+	text := Grouped(h.Reclaimed) + " claimed again, " + Grouped(h.Waiting) + " waiting"
+	if h.Lost > 0 {
+		text += ", " + Grouped(h.Lost) + " ended"
+	}
+	if h.LongestUnowned > 0 {
+		text += ", longest without an owner " + Span(h.LongestUnowned)
+	}
+	if h.Lapsed.N > 0 {
+		text += "; " + CountText(h.Lapsed) + " more passed and not swept yet"
+	}
+	return text
+}
+
+// refusedText counts the window's refusals by reason, for a line that goes on.
+func refusedText(h store.Home) string {
+	text := ""
+	for _, r := range refusedReasons(h) {
+		if text != "" {
+			text += ", "
+		}
+		text += Grouped(r.N) + " " + string(r.Reason)
+	}
+	if text != "" {
+		text += " · "
+	}
+	return text
+}
+
 // refusedReasons lists the window's refusals by reason, in the protocol's order.
 func refusedReasons(h store.Home) []reasonCount {
 	var out []reasonCount

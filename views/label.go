@@ -143,6 +143,16 @@ func (l *laneShape) beside(x float64, t label, compact bool) {
 	l.Labels = append(l.Labels, t)
 }
 
+// under reports whether something is written under the lane.
+func (l *laneShape) under() bool {
+	for _, t := range l.Labels {
+		if t.Y > l.Y+l.Height {
+			return true
+		}
+	}
+	return false
+}
+
 // labelLeaseEnd names the border between authority and none, above the lane.
 func (l *laneShape) labelLeaseEnd() {
 	x := l.Held.end()

@@ -2,6 +2,7 @@ package views
 
 import (
 	"strings"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 )
@@ -10,37 +11,44 @@ import (
 type gapShape struct {
 	X0, X1, Y float64
 	Label     label
+	Title     string
 }
 
 // gapShapes draws what lies between an expiry and the next claim, or now.
 func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapShape {
 	var out []gapShape
-	for i, l := range lanes {
+	for _, l := range lanes {
 		if l.End != store.EndExpired {
 			continue
 		}
-		until := v.Now
-		switch {
-		case i+1 < len(lanes):
-			until = lanes[i+1].ClaimedAt
-		case v.Job.State.Terminal():
+		until, ok := ownedAgain(v, l.Generation)
+		if !ok {
 			continue
 		}
 		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13}
 		if compact {
 			g.Y = l.Y + l.Height + 5
 		}
-		g.Label = gapLabel(g, "unowned "+Span(until.Sub(l.LeaseUntil)), compact)
+		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
+		if !compact && !l.under() {
+			g.Label = gapLabel(g, g.Title)
+		}
 		out = append(out, g)
 	}
 	return out
 }
 
-func gapLabel(g gapShape, text string, compact bool) label {
-	l := label{Text: text, Y: g.Y + 4, X: g.X0 - 6, Anchor: "end"}
-	if compact {
-		return label{}
+// ownedAgain is when a job that a generation lost was claimed again, or now
+// while it waits for that. It is not while nobody is to claim it.
+func ownedAgain(v store.JobView, generation int64) (time.Time, bool) {
+	if next := laneOf(v, generation+1); next != nil {
+		return next.ClaimedAt, true
 	}
+	return v.Now, !v.Job.State.Terminal() && generation == v.Job.Generation
+}
+
+func gapLabel(g gapShape, text string) label {
+	l := label{Text: text, Y: g.Y + 4, X: g.X0 - 6, Anchor: "end"}
 	if g.X0-6-textWidth(text) < plotLeft {
 		l.X, l.Anchor = g.X1+6, "start"
 	}
@@ -74,7 +82,7 @@ func flagShapes(v store.JobView, s scale, y float64) []flagShape {
 			out[n-1].acts = append(out[n-1].acts, a)
 			continue
 		}
-		out = append(out, flagShape{X: x, Y: y + 14, acts: []store.Transition{a}})
+		out = append(out, flagShape{X: x, Y: y, acts: []store.Transition{a}})
 	}
 	end := plotLeft
 	for i := range out {

@@ -40,7 +40,10 @@ func StoryText(v store.JobView) string {
 }
 
 // tale collects phrases.
-type tale struct{ phrases []Phrase }
+type tale struct {
+	phrases []Phrase
+	subject int64 // the generation that the last sentence spoke of
+}
 
 func (s *tale) say(parts ...any) {
 	for _, p := range parts {
@@ -143,7 +146,7 @@ func (s *tale) action(a store.Transition, did string) {
 	if who == "" {
 		who = "An operator"
 	}
-	s.say(Phrase{Text: who, User: true}, " "+did+" at ", a.At)
+	s.say(Phrase{Text: excerpt(who, 40), User: true}, " "+did+" at ", a.At)
 	if a.Reason != "" {
 		s.say(": “", Phrase{Text: excerpt(a.Reason, 160), User: true}, "”")
 	}
@@ -159,9 +162,14 @@ func (s *tale) ending(v store.JobView) {
 
 func (s *tale) laneEnd(l store.Lane) {
 	who := attempt(l.Generation)
+	s.subject = l.Generation
 	switch l.End {
 	case store.EndExpired:
-		s.say(who, "’s lease ended at ", l.LeaseUntil, " without a renewal.")
+		which := " without a renewal."
+		if len(l.Renewals) > 0 {
+			which = " without another renewal."
+		}
+		s.say(who, "’s lease ended at ", l.LeaseUntil, which)
 	case store.EndFailed:
 		s.say(who, " failed at ", l.EndedAt, ".")
 	case store.EndReleased:
@@ -200,7 +208,11 @@ func (s *tale) refused(v store.JobView) {
 		return
 	}
 	verdict := Phrase{Text: "refused (" + last.Reason + ")", Tone: ToneStale}
-	s.say(" ", attempt(last.Generation), " came back at ", last.At, " ", Offered(last.Op), ", which was ", verdict, ".")
+	who := attempt(last.Generation)
+	if last.Generation == s.subject {
+		who = "It"
+	}
+	s.say(" ", who, " came back at ", last.At, " ", Offered(last.Op), ", which was ", verdict, ".")
 	if last.Op == store.OpComplete {
 		s.say(" Nothing of it was stored.")
 	}

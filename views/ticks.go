@@ -11,10 +11,7 @@ type axisTick struct {
 	Labeled bool   // false where the label would run into its neighbour
 }
 
-const (
-	tickRoom  = 96.0 // px between two ticks at least
-	labelRoom = 84.0 // px that a label takes
-)
+const tickRoom = 96.0 // px between two ticks at least
 
 var tickSteps = []time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
@@ -94,12 +91,37 @@ func markDates(ticks []axisTick) {
 	}
 }
 
+// keepLabelsApart leaves out the labels that would run into the one before.
 func keepLabelsApart(ticks []axisTick) []axisTick {
-	end := -labelRoom
+	end := 0.0
 	for i := range ticks {
-		if ticks[i].X-end >= labelRoom {
-			ticks[i].Labeled, end = true, ticks[i].X
+		left := ticks[i].left()
+		if left >= end {
+			ticks[i].Labeled, end = true, left+textWidth(ticks[i].Label)+12
 		}
 	}
 	return ticks
+}
+
+// left is where the label begins.
+func (t axisTick) left() float64 {
+	switch t.anchor() {
+	case "start":
+		return t.X
+	case "end":
+		return t.X - textWidth(t.Label)
+	}
+	return t.X - textWidth(t.Label)/2
+}
+
+// anchor keeps the labels at both ends of the axis inside the drawing.
+func (t axisTick) anchor() string {
+	half := textWidth(t.Label) / 2
+	switch {
+	case t.X < plotLeft+half:
+		return "start"
+	case t.X > plotRight-half:
+		return "end"
+	}
+	return "middle"
 }

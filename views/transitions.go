@@ -38,7 +38,7 @@ func sameRenewals(r row, t store.Transition) bool {
 }
 
 const (
-	newestRows   = 200  // rows shown unless all are asked for
+	newestRows   = 60   // rows shown unless all are asked for
 	mostRows     = 5000 // rows shown at the very most
 	listRenewals = 40   // renewals of a fold that are listed, newest last
 )
@@ -75,14 +75,6 @@ func (r row) largestGap() time.Duration {
 		at[i] = t.At
 	}
 	return largestInterval(at)
-}
-
-// by names who made a transition.
-func by(t store.Transition) string {
-	if t.Worker != "" && t.Actor == "" {
-		return t.Worker
-	}
-	return t.Actor
 }
 
 // note says what a transition's own columns add, in words.

@@ -1,0 +1,172 @@
+package views
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/fenceline/fenceline/static"
+	"github.com/fenceline/fenceline/store"
+)
+
+var gallery = flag.String("gallery", "", "write every sample page into this directory, to look at them")
+
+// samplePages renders what a reader can meet, the pleasant and the ugly.
+func samplePages() map[string]templ.Component {
+	return map[string]templ.Component{
+		"home":          Home(HomePage{frame(TopicHome), sampleHome()}),
+		"home-empty":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
+		"home-quiet":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
+		"jobs":          Jobs(JobsPage{Frame: frame(TopicJobs), Page: store.Page{Jobs: sampleJobs(30), Next: 70000}}),
+		"jobs-empty":    Jobs(JobsPage{Frame: frame(TopicJobs), Filter: store.Filter{Kind: "none"}}),
+		"jobs-bound":    Jobs(JobsPage{Frame: frame(), Filter: store.Filter{Kind: "rare", Before: 9}, Page: store.Page{Jobs: sampleJobs(2), Next: 7, Prev: 8, Bound: 20000}}),
+		"jobs-ugly":     Jobs(JobsPage{Frame: frame(), Page: store.Page{Jobs: uglyJobs()}}),
+		"job":           jobSample(twoWorkers()),
+		"job-waiting":   jobSample(newPlay().at(3 * time.Minute)),
+		"job-done":      jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
+		"job-expired":   jobSample(newPlay().at(time.Second).claim("w1").at(40 * time.Second)),
+		"job-50":        jobSample(manyAttempts(50)),
+		"job-50-full":   Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Full: true}),
+		"job-50-zoom":   Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Zoom: 12}),
+		"job-5000":      jobSample(manyRenewals(5000)),
+		"job-operators": jobSample(operators()),
+		"job-apart":     jobSample(hoursApart()),
+		"job-ugly":      Job(JobPage{Frame: frame(), View: uglyView()}),
+		"conflict":      Action(sampleConflict()),
+		"action-422":    Action(ActionPage{Frame: frame(), Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}),
+		"reveal":        Reveal(RevealPage{frame(), twoWorkers().job, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
+		"error":         Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
+	}
+}
+
+func jobSample(p *play) templ.Component {
+	f := frame(TopicJob(p.job.ID))
+	f.Now = p.now
+	return Job(JobPage{Frame: f, View: p.view()})
+}
+
+var sampleNow = time.Date(2026, 11, 3, 14, 5, 0, 0, time.UTC)
+
+func frame(topics ...string) Frame {
+	return Frame{URLs: URLs{Base: "/ops"}, Asset: func(n string) string { return "/ops" + static.Path(n) },
+		Actor: "local", Now: sampleNow, Position: "5100", Topics: topics}
+}
+
+// operators is a job that people requeued and terminated.
+func operators() *play {
+	p := newPlay()
+	p.at(2 * time.Second).claim("w1").at(12 * time.Second).requeue("figures corrected")
+	p.at(14*time.Second).claim("w2").at(15*time.Second).reject(1, store.OpRenew, store.ReasonAlreadyEnded)
+	p.at(16*time.Second).reject(1, store.OpComplete, store.ReasonAlreadyEnded)
+	return p.at(30 * time.Second).terminate("wrong customer; see the notes of the month").at(33 * time.Second)
+}
+
+// hoursApart has attempts with long pauses between them.
+func hoursApart() *play {
+	p := newPlay()
+	p.at(time.Second).claim("w1").at(1200*time.Millisecond).due(5*time.Hour).fail(store.Retryable, "", "timeout", "no answer")
+	p.at(5*time.Hour).claim("w2").at(5*time.Hour+3*time.Minute).due(21*time.Hour).fail(store.Retryable, "", "timeout", "no answer")
+	return p.at(26 * time.Hour).claim("w3").at(26*time.Hour + 10*time.Second)
+}
+
+func sampleJobs(n int) []store.Job {
+	var out []store.Job
+	for i := range n {
+		p := newPlay()
+		p.job.ID = int64(90000 - i)
+		switch i % 6 {
+		case 0:
+			p = twoWorkers()
+		case 1:
+			p.at(time.Second).claim("worker-b7-812-3f9c00aa")
+		case 2:
+			p.at(time.Second).claim("w").at(9 * time.Second).complete()
+		case 3:
+			p.at(time.Second).claim("w").due(time.Hour).fail(store.Retryable, "", "x", "y")
+		case 4:
+			p.terminate("no")
+		}
+		p.job.ID, p.job.Kind = int64(90000-i), []string{"report", "invoice", "thumbnail"}[i%3]
+		out = append(out, p.job)
+	}
+	return out
+}
+
+func sampleHome() store.Home {
+	p := twoWorkers()
+	return store.Home{Now: sampleNow, Running: store.Count{N: 1284}, OldestJob: 70412, OldestAt: sampleNow.Add(-724 * time.Second), OldestIn: "export",
+		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
+		Refused: map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1}, Checked: 37,
+		States: map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
+		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], p.log[5]}}
+}
+
+func uglyJobs() []store.Job {
+	var out []store.Job
+	for i, text := range hostile {
+		out = append(out, store.Job{ID: 9007199254740993000 + int64(i), Kind: text, Queue: text, Key: text, Worker: text, State: store.Running,
+			Generation: 4611686018427387904, Attempts: 999999, MaxAttempts: 1000000, CreatedAt: sampleNow, LeaseUntil: sampleNow.Add(time.Hour)})
+	}
+	return out
+}
+
+func uglyView() store.JobView {
+	p := operators()
+	v := p.view()
+	all := strings.Join(hostile, " ")
+	v.Job.Kind, v.Job.Queue, v.Job.Key, v.Job.Tags = all, all, all, hostile
+	v.Job.ID = 9007199254740993
+	for i := range v.Transitions {
+		v.Transitions[i].Worker, v.Transitions[i].Actor = hostile[i%len(hostile)], hostile[(i+1)%len(hostile)]
+		if byOperator(v.Transitions[i].Type) {
+			v.Transitions[i].Reason = all
+		}
+	}
+	v.History = store.Fold(v.Transitions)
+	v.Masked.Args, _ = json.Marshal(hostile)
+	v.Errors = []store.AttemptFailure{{AttemptError: store.AttemptError{Class: hostile[0], Message: all, Trace: all}, Output: all, At: sampleNow, Generation: 1}}
+	v.Job.ParentID = 1
+	v.Children = uglyJobs()[:2]
+	v.Children[0].FollowName = all
+	return v
+}
+
+func sampleConflict() ActionPage {
+	p := twoWorkers()
+	seen := p.job.Revision
+	p.at(50 * time.Second).complete()
+	p.at(51 * time.Second).requeue("numbers were wrong")
+	since := p.log[len(p.log)-2:]
+	return ActionPage{Frame: frame(), Action: store.ActionTerminate, Job: p.job, Since: since, Reason: "It has run for too long.",
+		Conflict: &store.ConflictError{Action: store.ActionTerminate, Why: store.ConflictChanged, Seen: seen, Job: p.job}}
+}
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b strings.Builder
+	if err := c.Render(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestEverySamplePageRenders(t *testing.T) {
+	for name, page := range samplePages() {
+		html := render(t, page)
+		if !strings.HasSuffix(strings.TrimSpace(html), "</html>") {
+			t.Errorf("%s is not a whole page", name)
+		}
+		if *gallery == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(*gallery, name+".html"), []byte(html), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
