@@ -1,0 +1,181 @@
+package web
+
+import (
+	"context"
+	"math"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+const (
+	defaultPage        = 50
+	defaultTransitions = 10000
+	maxTransitions     = 10000
+)
+
+func (s *Server) apiEnqueue(c echo.Context) error {
+	r := store.Request{Actor: Actor}
+	err := readJSON(c, fields{
+		"kind": text(&r.Kind), "args": anything(&r.Args), "key": text(&r.Key), "queue": text(&r.Queue),
+		"priority": integer(&r.Priority, math.MinInt16, math.MaxInt16), "run_at": instant(&r.RunAt),
+		"max_attempts": integer(&r.MaxAttempts, 1, store.MaxAttempts), "tags": texts(&r.Tags),
+	})
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	enqueued, err := s.cfg.Store.Enqueue(ctx, r)
+	if err != nil {
+		return err
+	}
+	job, err := s.whole(ctx, enqueued.ID)
+	if err != nil {
+		return err
+	}
+	status := http.StatusCreated
+	if enqueued.Existing {
+		status = http.StatusOK
+	}
+	c.Response().Header().Set("Location", s.urls.Base+routeAPIJobs+"/"+decimal(enqueued.ID))
+	return sendJSON(c, status, job)
+}
+
+type pageJSON struct {
+	Jobs []jobJSON `json:"jobs"`
+	Next *string   `json:"next"` // pass as after for older jobs; null at the end
+}
+
+func (s *Server) apiList(c echo.Context) error {
+	q, err := query(c, "state", "kind", "queue", "key", "limit", "after")
+	if err != nil {
+		return err
+	}
+	f := store.Filter{State: store.State(q.Get("state")), Kind: q.Get("kind"), Queue: q.Get("queue"), Key: q.Get("key")}
+	if f.Before, err = cursor(q, "after"); err != nil {
+		return err
+	}
+	if f.Limit, err = number(q, "limit", defaultPage, store.MaxPage); err != nil {
+		return err
+	}
+	p, err := s.cfg.Store.Jobs(c.Request().Context(), f)
+	if err != nil {
+		return err
+	}
+	out := pageJSON{Jobs: make([]jobJSON, len(p.Jobs)), Next: orNullNumberText(p.Next)}
+	for i, j := range p.Jobs {
+		out.Jobs[i] = jobOf(j)
+	}
+	return sendJSON(c, http.StatusOK, out)
+}
+
+func (s *Server) apiJob(c echo.Context) error {
+	id, err := apiID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := query(c, []string{}...); err != nil {
+		return err
+	}
+	job, err := s.whole(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, job)
+}
+
+// whole reads a job with its payload and attempts. The payload is read apart
+// from the rest; when the job changed in between both are read again, so that
+// a result never stands beside an older state.
+func (s *Server) whole(ctx context.Context, id int64) (wholeJob, error) {
+	for tries := 0; ; tries++ {
+		view, err := s.cfg.Store.JobView(ctx, id)
+		if err != nil {
+			return wholeJob{}, err
+		}
+		payload, err := s.cfg.Store.Payload(ctx, id)
+		if err != nil {
+			return wholeJob{}, err
+		}
+		now, err := s.cfg.Store.Job(ctx, id)
+		if err != nil {
+			return wholeJob{}, err
+		}
+		if now.Revision == view.Job.Revision || tries == 4 {
+			return wholeJob{jobJSON: jobOf(view.Job), Args: payload.Args, Result: payload.Result, Attempts: attemptsOf(view.History)}, nil
+		}
+	}
+}
+
+type transitionsJSON struct {
+	Transitions []transitionJSON `json:"transitions"`
+	Next        *string          `json:"next"` // pass as after for newer ones; null when these reach to now
+}
+
+func (s *Server) apiTransitions(c echo.Context) error {
+	id, err := apiID(c)
+	if err != nil {
+		return err
+	}
+	q, err := query(c, "after", "limit")
+	if err != nil {
+		return err
+	}
+	after, err := cursor(q, "after")
+	if err != nil {
+		return err
+	}
+	limit, err := number(q, "limit", defaultTransitions, maxTransitions)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if _, err := s.cfg.Store.Job(ctx, id); err != nil {
+		return err
+	}
+	found, err := s.cfg.Store.Transitions(ctx, id, after, limit+1)
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, transitionsPage(found, limit))
+}
+
+func transitionsPage(found []store.Transition, limit int) transitionsJSON {
+	out := transitionsJSON{Transitions: []transitionJSON{}}
+	if len(found) > limit {
+		found = found[:limit]
+		out.Next = orNull(decimal(found[limit-1].ID))
+	}
+	for _, t := range found {
+		out.Transitions = append(out.Transitions, transitionOf(t))
+	}
+	return out
+}
+
+func (s *Server) apiRequeue(c echo.Context) error   { return s.apiAct(c, store.ActionRequeue) }
+func (s *Server) apiTerminate(c echo.Context) error { return s.apiAct(c, store.ActionTerminate) }
+
+// apiAct is an operator's action by a program. It must say which revision it
+// looked at.
+func (s *Server) apiAct(c echo.Context, action store.Action) error {
+	id, err := apiID(c)
+	if err != nil {
+		return err
+	}
+	p := store.OperatorParams{JobID: id, Actor: Actor}
+	err = readJSON(c, fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})})
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if _, err := s.operate(ctx, action, p); err != nil {
+		return err
+	}
+	job, err := s.whole(ctx, id)
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, job)
+}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+const (
+	maxForm = 4*store.MaxReason + 4<<10 // a reason whose bytes are all escaped, and a little more
+	maxJSON = store.MaxArgs + 256<<10
+)
+
+// form reads a posted form. Fields in the address are not part of it, and a
+// field that stands twice is refused rather than chosen from.
+func form(c echo.Context) (url.Values, error) {
+	r := c.Request()
+	if err := expectType(r, "application/x-www-form-urlencoded"); err != nil {
+		return nil, err
+	}
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
+	r.URL.RawQuery = ""
+	if err := r.ParseForm(); err != nil {
+		if p := explain(err); p.Status == http.StatusRequestEntityTooLarge {
+			return nil, err
+		}
+		return nil, &problem{Status: 400, Code: "invalid_form", Message: "The form cannot be read."}
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 {
+			return nil, &store.InvalidError{Field: printable(name), Message: "is given more than once"}
+		}
+	}
+	return r.PostForm, nil
+}
+
+func expectType(r *http.Request, want string) error {
+	got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || got != want {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: "The body must be sent as " + want + ".", Field: "Content-Type"}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/fenceline/fenceline/events"
+	"github.com/fenceline/fenceline/store"
+)
+
+// Actor is who every action is recorded as. The console has no accounts and
+// listens on loopback only; a name is never taken from a request.
+const Actor = "local"
+
+// Drill starts the story of the two workers.
+type Drill interface {
+	// Start enqueues the drill's job and sets its workers going, and returns
+	// the job's id without waiting for the end. While a drill runs it starts
+	// no other and returns that one's job with running true. ctx is the
+	// request's; the drill outlives it.
+	Start(ctx context.Context) (job int64, running bool, err error)
+}
+
+// Config is what a [Server] is made of. Zero durations and numbers mean their
+// defaults.
+type Config struct {
+	Store *store.Store // required
+	Hub   *events.Hub  // required; somebody else runs it
+	Log   *slog.Logger // nothing is logged when nil
+	Drill Drill        // nil: there is no drill here
+
+	Prefix  string   // where a proxy mounts the console, as "/ops/leases"; empty for the root
+	Hosts   []string // names, without ports, under which the console is reached besides localhost, 127.0.0.1 and ::1
+	Version string   // shown by /readyz and the API's document
+
+	Heartbeat    time.Duration // between two beats of a stream; 15 s
+	WriteTimeout time.Duration // how long one write to a stream may take; 10 s
+	Grace        time.Duration // how long requests may take once shutdown began; 10 s
+	MaxStreams   int           // streams open at once; 1,000
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	orDefault(&c.Heartbeat, 15*time.Second)
+	orDefault(&c.WriteTimeout, 10*time.Second)
+	orDefault(&c.Grace, 10*time.Second)
+	orDefault(&c.MaxStreams, 1000)
+	return c
+}
+
+func orDefault[T ~int | ~int64](value *T, def T) {
+	if *value <= 0 {
+		*value = def
+	}
+}
+
+// CheckPrefix returns a path prefix in its normal form, without a slash at the
+// end, or says in a sentence why it cannot be one.
+func CheckPrefix(prefix string) (string, error) {
+	trimmed := strings.TrimRight(prefix, "/")
+	if trimmed == "" {
+		return "", nil
+	}
+	if trimmed[0] != '/' {
+		return "", fmt.Errorf("the path prefix %q must begin with a slash, as in /ops/leases", prefix)
+	}
+	for _, part := range strings.Split(trimmed[1:], "/") {
+		if part == "" || part == "." || part == ".." || strings.Trim(part, pathLetters) != "" {
+			return "", fmt.Errorf("the path prefix %q may hold only letters, digits, '-', '_' and '.' between its slashes", prefix)
+		}
+	}
+	return trimmed, nil
+}
+
+const pathLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

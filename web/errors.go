@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/events"
+	"github.com/fenceline/fenceline/store"
+)
+
+// problem is an answer that says why a request was not served. As an error it
+// can be returned by a handler directly.
+type problem struct {
+	Status  int
+	Code    string // stable, for programs
+	Message string // a sentence for a person; never an internal error's text
+	Field   string // the field or parameter at fault; empty when there is none
+	Job     *store.Job
+	Retry   time.Duration // when it is worth trying again; 0 when it is not
+	cause   error
+}
+
+func (p *problem) Error() string { return p.Code + ": " + p.Message }
+func (p *problem) Unwrap() error { return p.cause }
+
+// statusGone is what the log shows for a client that left before its answer.
+const statusGone = 499
+
+// explain is the one table from errors to answers. What it does not know is a
+// fault of ours: 500, and the log has the details under the request's id.
+func explain(err error) *problem {
+	var (
+		known    *problem
+		invalid  *store.InvalidError
+		key      *store.KeyConflictError
+		conflict *store.ConflictError
+		tooLarge *http.MaxBytesError
+		routed   *echo.HTTPError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, store.ErrNotFound):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
+	case errors.As(err, &invalid):
+		return &problem{Status: 422, Code: "invalid", Message: invalid.Message, Field: invalid.Field}
+	case errors.As(err, &key):
+		return &problem{Status: 409, Code: "key_conflict", Message: "belongs to job " + decimal(key.JobID) + ", which was enqueued by a different request", Field: "key"}
+	case errors.As(err, &conflict):
+		return &problem{Status: 409, Code: string(conflict.Why), Message: conflict.Error(), Job: &conflict.Job}
+	case errors.As(err, &tooLarge):
+		return &problem{Status: 413, Code: "too_large", Message: "The request's body is longer than " + decimal(tooLarge.Limit) + " bytes."}
+	case errors.Is(err, events.ErrClosed):
+		return &problem{Status: 503, Code: "closing", Message: "This process is shutting down; try again.", Retry: time.Second}
+	case errors.Is(err, context.Canceled):
+		return &problem{Status: statusGone, Code: "gone", Message: "The client left before its answer was ready."}
+	case errors.As(err, &routed):
+		return explainRouted(routed)
+	}
+	return explainDatabase(err)
+}
+
+func explainRouted(err *echo.HTTPError) *problem {
+	switch err.Code {
+	case http.StatusNotFound:
+		return &problem{Status: 404, Code: "not_found", Message: "There is nothing at this address."}
+	case http.StatusMethodNotAllowed:
+		return &problem{Status: 405, Code: "method_not_allowed", Message: "This address does not accept this method."}
+	}
+	return internal(err)
+}
+
+// explainDatabase tells a database that is slow or away from a fault of ours.
+// The texts of its errors stay in the log: they can quote values.
+func explainDatabase(err error) *problem {
+	slow := &problem{Status: 503, Code: "busy", Message: "The database took too long; try again, or ask for less.", Retry: 2 * time.Second, cause: err}
+	away := &problem{Status: 503, Code: "database_unavailable", Message: "The database cannot be reached or does not accept writes; try again.", Retry: 2 * time.Second, cause: err}
+	var refused *pgconn.ConnectError
+	var network net.Error
+	var server *pgconn.PgError
+	switch {
+	case errors.As(err, &server):
+		switch {
+		case server.Code == "57014" || server.Code == "55P03" || server.Code == "53200":
+			return slow
+		case strings.HasPrefix(server.Code, "08"), strings.HasPrefix(server.Code, "57P"),
+			server.Code == "53300", server.Code == "25006", strings.HasPrefix(server.Code, "28"):
+			return away
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return slow
+	case errors.As(err, &refused), errors.As(err, &network), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
+		return away
+	}
+	return internal(err)
+}
+
+func internal(err error) *problem {
+	return &problem{Status: 500, Code: "internal", Message: "Something went wrong on our side. The log has the details under this request’s id.", cause: err}
+}

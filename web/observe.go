@@ -1,0 +1,100 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"log"
+
+	"github.com/labstack/echo/v4"
+)
+
+const keyRequestID = "request"
+
+// observe gives each request an id of its own, answers what went wrong, and
+// logs the outcome once. Queries, bodies and headers are never logged: they
+// can hold what people typed.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := time.Now()
+		id := requestID()
+		c.Set(keyRequestID, id)
+		c.Response().Header().Set("X-Request-Id", id)
+		err := caught(next, c)
+		if err != nil {
+			s.answer(c, explain(err))
+		}
+		s.logRequest(c, err, time.Since(began))
+		return nil
+	}
+}
+
+// panicked is the error made of a panic.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// caught turns a panic into an error, so that it is answered like any other.
+func caught(next echo.HandlerFunc, c echo.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r == http.ErrAbortHandler {
+				panic(r)
+			}
+			err = &panicked{value: r, stack: debug.Stack()}
+		}
+	}()
+	return next(c)
+}
+
+func (s *Server) logRequest(c echo.Context, err error, took time.Duration) {
+	status, level := c.Response().Status, slog.LevelInfo
+	attrs := []any{
+		keyRequestID, c.Get(keyRequestID), "method", c.Request().Method, "route", c.Path(),
+		"path", c.Request().URL.Path, "bytes", c.Response().Size, "ms", took.Milliseconds(),
+	}
+	if err != nil {
+		p := explain(err)
+		attrs = append(attrs, "reason", p.Code)
+		if p.Status == statusGone {
+			status = statusGone
+		}
+		if p.Status >= 500 {
+			level = slog.LevelError
+			attrs = append(attrs, "error", err)
+		}
+		var crash *panicked
+		if errors.As(err, &crash) {
+			attrs = append(attrs, "stack", string(crash.stack))
+		}
+	}
+	s.cfg.Log.Log(c.Request().Context(), level, "request", append(attrs, "status", status)...)
+}
+
+func requestID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return hex.EncodeToString(b[:])
+}
+
+// serverLog takes what net/http has to say about connections.
+func (s *Server) serverLog() *log.Logger {
+	return log.New(logWriter{s.cfg.Log}, "", 0)
+}
+
+type logWriter struct{ log *slog.Logger }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	w.log.Debug("connection", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
+}

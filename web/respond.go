@@ -1,0 +1,110 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/views"
+)
+
+// page renders a component whole and only then sends it: if it fails midway,
+// nothing of it was sent and the answer is an error page.
+func page(c echo.Context, status int, component templ.Component) error {
+	var b bytes.Buffer
+	if err := component.Render(c.Request().Context(), &b); err != nil {
+		return fmt.Errorf("render a page: %w", err)
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// frame is what every page carries.
+func (s *Server) frame(c echo.Context) views.Frame {
+	return views.Frame{
+		URLs: s.urls, Asset: s.asset, Actor: Actor,
+		Done: views.KnownFlash(c.QueryParam(views.ParamDone)),
+	}
+}
+
+// sendJSON writes an answer of the API. Texts keep their characters: nosniff
+// and the content type keep a browser from reading them as markup.
+func sendJSON(c echo.Context, status int, answer any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(answer); err != nil {
+		return fmt.Errorf("write an answer as JSON: %w", err)
+	}
+	return c.JSONBlob(status, b.Bytes())
+}
+
+// answer says what went wrong in the reader's form. If the answer had begun,
+// the connection is cut instead: half an answer must not look whole.
+func (s *Server) answer(c echo.Context, p *problem) {
+	if c.Response().Committed {
+		if p.Status != statusGone {
+			panic(http.ErrAbortHandler)
+		}
+		return
+	}
+	if p.Status == statusGone {
+		c.NoContent(http.StatusServiceUnavailable) // nobody reads it
+		return
+	}
+	if p.Retry > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(max(1, int(p.Retry.Seconds()))))
+	}
+	var err error
+	switch {
+	case forPrograms(c):
+		err = sendJSON(c, p.Status, p.body())
+	case p.Status == http.StatusMisdirectedRequest:
+		err = c.String(p.Status, p.Message+"\n")
+	default:
+		err = s.errorPage(c, p)
+	}
+	if err != nil && !c.Response().Committed {
+		s.cfg.Log.Error("answer", "request", c.Get(keyRequestID), "error", err)
+		c.String(p.Status, p.Message+"\n")
+	}
+}
+
+func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.Join(err, fmt.Errorf("the error page itself failed: %v", r))
+		}
+	}()
+	id, _ := c.Get(keyRequestID).(string)
+	frame := s.frame(c)
+	frame.Done = ""
+	return page(c, p.Status, views.Error(views.ErrorPage{
+		Frame: frame, Status: p.Status, Message: p.Message, Field: p.Field, RequestID: id,
+	}))
+}
+
+// errorBody is every error of the API.
+type errorBody struct {
+	Error struct {
+		Code    string   `json:"code"`
+		Message string   `json:"message"`
+		Field   string   `json:"field,omitempty"`
+		Job     *jobJSON `json:"job,omitempty"`
+	} `json:"error"`
+}
+
+func (p *problem) body() errorBody {
+	var b errorBody
+	b.Error.Code, b.Error.Message, b.Error.Field = p.Code, p.Message, p.Field
+	if p.Job != nil {
+		j := jobOf(*p.Job)
+		b.Error.Job = &j
+	}
+	return b
+}

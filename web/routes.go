@@ -1,0 +1,75 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/views"
+)
+
+// The routes of the API and of what machines ask, beside those of [views].
+const (
+	routeHealth      = "/healthz"
+	routeReady       = "/readyz"
+	routeStatic      = "/static/*"
+	routeDocument    = "/api/v1/openapi.json"
+	routeAPIJobs     = "/api/v1/jobs"
+	routeAPIJob      = "/api/v1/jobs/:id"
+	routeTransitions = "/api/v1/jobs/:id/transitions"
+	routeAPIStream   = "/api/v1/jobs/:id/transitions/stream"
+	routeAPIRequeue  = "/api/v1/jobs/:id/requeue"
+	routeAPITerm     = "/api/v1/jobs/:id/terminate"
+)
+
+// route is one line of the table. Names of users (kinds, queues, keys) stand
+// in queries only; a path holds nothing but ids.
+type route struct {
+	path, method string
+	handler      echo.HandlerFunc
+	what         string
+	stream       bool // never ends by itself; no HEAD
+}
+
+// routes is every address that the server answers.
+func (s *Server) routes() []route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []route{
+		{path: views.RouteHome, method: get, handler: s.home, what: "triage: the three-way answer and the newest jobs"},
+		{path: views.RouteDrill, method: post, handler: s.drill, what: "start the drill, then show its job"},
+		{path: views.RouteJobs, method: get, handler: s.jobs, what: "the list of jobs, by state, kind, queue and key"},
+		{path: views.RouteJob, method: get, handler: s.job, what: "one job: lanes, transitions, errors, masked payload"},
+		{path: views.RouteRequeue, method: post, handler: s.requeue, what: "requeue, bound to the revision seen"},
+		{path: views.RouteTerminate, method: post, handler: s.terminate, what: "terminate, bound to the revision seen"},
+		{path: views.RouteReveal, method: post, handler: s.reveal, what: "show a payload and record who looked"},
+		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
+
+		{path: routeHealth, method: get, handler: s.health, what: "whether the process lives"},
+		{path: routeReady, method: get, handler: s.ready, what: "whether it can serve, and why not"},
+		{path: routeStatic, method: get, handler: s.static, what: "the console's own files"},
+
+		{path: routeDocument, method: get, handler: s.document, what: "the API's OpenAPI document"},
+		{path: routeAPIJobs, method: get, handler: s.apiList, what: "a page of jobs"},
+		{path: routeAPIJobs, method: post, handler: s.apiEnqueue, what: "enqueue a job"},
+		{path: routeAPIJob, method: get, handler: s.apiJob, what: "a job with its payload and attempts"},
+		{path: routeTransitions, method: get, handler: s.apiTransitions, what: "a job's transitions"},
+		{path: routeAPIStream, method: get, handler: refuseForeignReader(s.apiStream), what: "a job's transitions as they happen", stream: true},
+		{path: routeAPIRequeue, method: post, handler: s.apiRequeue, what: "requeue, bound to the revision seen"},
+		{path: routeAPITerm, method: post, handler: s.apiTerminate, what: "terminate, bound to the revision seen"},
+	}
+}
+
+func (s *Server) router() *echo.Echo {
+	e := echo.New()
+	e.IPExtractor = echo.ExtractIPDirect()
+	e.SchemeExtractor = echo.ExtractSchemeDirect()
+	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
+	e.Pre(s.observe, s.underPrefix, headers, s.expectHost, s.refuseForgery)
+	for _, r := range s.routes() {
+		e.Add(r.method, r.path, r.handler)
+		if r.method == http.MethodGet && !r.stream {
+			e.Add(http.MethodHead, r.path, r.handler)
+		}
+	}
+	return e
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/views"
+)
+
+// Server serves the console and the API.
+type Server struct {
+	cfg     Config
+	urls    views.URLs
+	hosts   map[string]bool
+	echo    *echo.Echo
+	forgery *http.CrossOriginProtection
+	clock   clock
+	lobby   *lobby
+	started time.Time
+	streams atomic.Int64
+
+	closing   chan struct{} // closed when shutdown begins
+	closeOnce sync.Once
+}
+
+// New makes a server. The error is a sentence about the configuration.
+func New(cfg Config) (*Server, error) {
+	if cfg.Store == nil || cfg.Hub == nil {
+		return nil, errors.New("the web server needs a store and a hub")
+	}
+	prefix, err := CheckPrefix(cfg.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg: cfg.withDefaults(), urls: views.URLs{Base: prefix}, hosts: allowed(cfg.Hosts),
+		forgery: http.NewCrossOriginProtection(), started: time.Now(), closing: make(chan struct{}),
+	}
+	s.clock.read = s.cfg.Store.Clock
+	s.lobby = newLobby(s)
+	s.echo = s.router()
+	return s, nil
+}
+
+// Handler serves every route, at the root and, when there is a prefix, under
+// it too: a proxy may strip the prefix or leave it.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Run serves on the listener until ctx ends and then shuts down: streams end
+// at once with a hint when to come back, requests get the grace time to
+// finish. It returns nil after a shutdown in time, and closes the listener in
+// every case.
+func (s *Server) Run(ctx context.Context, listener net.Listener) error {
+	server := s.httpServer()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		s.Close()
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests did not finish within %s: %w", s.cfg.Grace, err), server.Close())
+	}
+	<-failed
+	return err
+}
+
+func (s *Server) httpServer() *http.Server {
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      45 * time.Second, // streams renew their own with each write
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          s.serverLog(),
+	}
+	server.RegisterOnShutdown(s.Close)
+	return server
+}
+
+// Close ends every stream at once and lets none begin. Requests go on. It is
+// what [Server.Run] does first on its way out; call it when something else
+// serves the handler. Repeats do nothing.
+func (s *Server) Close() {
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.cfg.Hub.Close()
+}
