@@ -142,9 +142,18 @@ func busyPeriods(v store.JobView, lanes []store.Lane, o ChartOptions) []period {
 		}
 	}
 	if !v.Job.State.Terminal() {
-		out = append(out, period{v.Now, v.Now})
+		out = append(out, period{v.Now, v.Now.Add(ahead(out))})
 	}
 	return out
+}
+
+// ahead is how much of the future a drawing shows, for now to move into.
+func ahead(busy []period) time.Duration {
+	var total time.Duration
+	for _, p := range mergePeriods(busy) {
+		total += p.length()
+	}
+	return max(total/20, time.Second)
 }
 
 // padded adds a little room on both sides, so that an end is seen as one.

@@ -146,7 +146,7 @@ func (l *laneShape) beside(x float64, t label, compact bool) {
 // under reports whether something is written under the lane.
 func (l *laneShape) under() bool {
 	for _, t := range l.Labels {
-		if t.Y > l.Y+l.Height {
+		if t.Y > l.Y+l.Height+6 {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ type gapShape struct {
 func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapShape {
 	var out []gapShape
 	for _, l := range lanes {
-		if l.End != store.EndExpired {
+		if l.End != store.EndExpired || (l.under() && !compact) {
 			continue
 		}
 		until, ok := ownedAgain(v, l.Generation)
@@ -30,7 +30,7 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 			g.Y = l.Y + l.Height + 5
 		}
 		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
-		if !compact && !l.under() {
+		if !compact {
 			g.Label = gapLabel(g, g.Title)
 		}
 		out = append(out, g)
