@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
@@ -34,6 +35,12 @@ var secrets = []*regexp.Regexp{
 // where there is one. It is a net, not a promise: a program must not print
 // secrets.
 func tidy(raw []byte) string {
+	if len(raw) >= tailBytes {
+		// The first line may be the second half of a secret.
+		if _, rest, found := bytes.Cut(raw, []byte("\n")); found {
+			raw = rest
+		}
+	}
 	s := mask(clean(string(raw)))
 	if len(s) <= keepBytes {
 		return strings.TrimRight(s, "\n ")
