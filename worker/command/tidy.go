@@ -18,16 +18,30 @@ var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\
 
 const masked = "[masked]"
 
-// secrets are what obviously is one; the first group, where there is one, stays.
-var secrets = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`),
-	regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)[^\s"',;]+`),
-	regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`),
-	regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s/@]+@`),
-	regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[A-Za-z0-9_.-]*["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;&]+)`),
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
-	regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`),
-	regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk_(?:live|test)_[A-Za-z0-9]{10,})\b`),
+// secrets are what obviously is one. An expression is tried only on a text that
+// holds one of its hints, in lower case.
+var secrets = []struct {
+	hints []string
+	is    *regexp.Regexp
+	shown string // what stands in its place
+}{
+	{[]string{"private key-----"},
+		regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\z)`), masked},
+	{[]string{"authorization"},
+		regexp.MustCompile(`(?i)(\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)[^\s"',;]+`), "${1}" + masked},
+	{[]string{"bearer"},
+		regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + masked},
+	{[]string{"://"},
+		regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`), "${1}" + masked + "@"},
+	{[]string{"passw", "passphrase", "secret", "token", "key", "credential"},
+		regexp.MustCompile(`(?i)((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)` +
+			`[A-Za-z0-9_.-]*["']?\s*[:=]\s*)("[^"\n]*"|'[^'\n]*'|[^\s"',;&]+)`), "${1}" + masked},
+	{[]string{"eyj"},
+		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), masked},
+	{[]string{"akia", "asia"},
+		regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), masked},
+	{[]string{"gh", "xox", "sk_"},
+		regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk_(?:live|test)_[A-Za-z0-9]{10,})`), masked},
 }
 
 // tidy makes the tail of standard error fit to be kept and shown: text without
@@ -64,7 +78,7 @@ func clean(s string) string {
 			return r
 		case r == '\r':
 			return '\n'
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+		case unicode.IsControl(r) || r > unicode.MaxLatin1 && unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r
@@ -72,15 +86,14 @@ func clean(s string) string {
 }
 
 func mask(s string) string {
+	lower := strings.ToLower(s)
 	for _, secret := range secrets {
-		replacement := masked
-		if secret.NumSubexp() > 0 && !strings.HasPrefix(secret.String(), "(?s)") {
-			replacement = "${1}" + masked
+		for _, hint := range secret.hints {
+			if strings.Contains(lower, hint) {
+				s = secret.is.ReplaceAllString(s, secret.shown)
+				break
+			}
 		}
-		if strings.HasSuffix(secret.String(), "@") {
-			replacement += "@"
-		}
-		s = secret.ReplaceAllString(s, replacement)
 	}
 	return s
 }
