@@ -15,13 +15,25 @@ const texts = {
 };
 let line = 'off'; // what the stream says of itself
 let late = false; // a reading of the page failed, or the server is behind
+let why = ''; // what the server says of being behind
 
 function say() {
   const state = line === 'live' && late ? 'behind' : line;
   const live = document.getElementById('live');
+  const [text, title] = texts[state];
+  live.title = state === 'behind' && why ? why : title;
   if (live.dataset.state === state) return;
   live.dataset.state = state;
-  [document.getElementById('live-text').textContent, live.title] = texts[state];
+  document.getElementById('live-text').textContent = text;
+}
+
+// find looks for the list that a new element names, if the page shows it.
+function find(selector) {
+  try {
+    return selector ? document.querySelector(selector) : null;
+  } catch {
+    return null; // a filter's text that no selector can spell
+  }
 }
 
 // patch applies the elements of a patch; those that the page does not show are
@@ -31,7 +43,7 @@ function patch(html) {
   box.innerHTML = html;
   for (const to of [...box.content.children]) {
     const from = document.getElementById(to.id);
-    const list = to.dataset.into && document.querySelector(to.dataset.into);
+    const list = find(to.dataset.into);
     if (from) morph(from, to);
     else if (list && list.dataset.waits !== undefined) offer(list, to);
     else if (list) list[to.dataset.at === 'start' ? 'prepend' : 'append'](to);
@@ -78,9 +90,11 @@ async function read() {
 
 function beat(data) {
   try {
-    const { now, behind } = JSON.parse(data);
+    const { now, behind, reason } = JSON.parse(data);
     clock.set(now);
-    if (!reading) late = Boolean(behind);
+    if (reading) return;
+    late = Boolean(behind);
+    why = reason || '';
   } catch { /* a beat that tells no time still shows that the line lives */ }
 }
 

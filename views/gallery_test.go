@@ -100,11 +100,13 @@ func sampleJobs(n int) []store.Job {
 
 func sampleHome() store.Home {
 	p := twoWorkers()
+	second := p.log[5]
+	second.ID++
 	return store.Home{Now: sampleNow, Running: store.Count{N: 1284}, OldestJob: 70412, OldestAt: sampleNow.Add(-724 * time.Second), OldestIn: "export",
 		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
 		Refused: map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1}, Checked: 37,
 		States: map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
-		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], p.log[5]}}
+		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], second}}
 }
 
 func uglyJobs() []store.Job {

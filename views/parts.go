@@ -2,8 +2,8 @@ package views
 
 import "github.com/a-h/templ"
 
-// JobParts are the components of [JobLive], each with one root: what a stream
-// sends when it differs from what was sent before.
+// JobParts are the parts of a job's page, each with one root that has an id:
+// what a stream sends when it differs from what was sent before.
 func JobParts(p JobPage) []templ.Component {
 	return []templ.Component{
 		jobHead(p), jobFacts(p), jobLanes(p), jobTransitions(p), jobErrors(p), jobPayload(p), jobRelated(p),
