@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"time"
@@ -10,10 +12,11 @@ import (
 )
 
 // EnqueueMany stores up to [MaxBulk] jobs in one transaction: all of them or
-// none. Requests without key and due time go by COPY; the others go one set at
-// a time and keep the rules of [Store.Enqueue]. An *[InvalidError] names the
-// request in its field, as in "[17].args". The answers are in the order of the
-// requests.
+// none. Requests without a key go by COPY, in a number of statements that does
+// not grow with theirs; the others go as one pipeline and keep the rules of
+// [Store.Enqueue]. An *[InvalidError] names the request in its field, as in
+// "[17].args"; so does the one for a key that another request of the bulk has.
+// The answers are in the order of the requests.
 func (s *Store) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueued, error) {
 	if len(requests) > MaxBulk {
 		return nil, &InvalidError{"jobs", fmt.Sprintf("has %d entries; the limit is %d", len(requests), MaxBulk)}
@@ -26,7 +29,7 @@ func (s *Store) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueued
 			return nil, inRequest(i, err)
 		}
 		normal[i] = n
-		if n.Key == "" && n.RunAt.IsZero() {
+		if n.Key == "" {
 			plain = append(plain, i)
 		} else {
 			keyed = append(keyed, i)
@@ -63,16 +66,27 @@ func copyJobs(ctx context.Context, tx pgx.Tx, requests []Request, which []int, o
 	}
 	var at time.Time
 	var ids []int64
-	err := tx.QueryRow(ctx, `select clock_timestamp(), array_agg(nextval('fenceline.jobs_id_seq')) from generate_series(1, $1)`,
-		len(which)).Scan(&at, &ids)
+	var nobody string
+	err := tx.QueryRow(ctx, `select clock_timestamp(), array_agg(nextval('fenceline.jobs_id_seq')), 'sql:' || session_user
+		from generate_series(1, $1)`, len(which)).Scan(&at, &ids, &nobody)
 	if err != nil {
 		return fmt.Errorf("enqueue: take ids: %w", err)
 	}
-	columns := []string{"id", "kind", "queue", "args", "priority", "max_attempts", "tags", "enqueued_by", "created_at", "run_at"}
+	entry := func(r *Request) (State, time.Time) {
+		switch {
+		case r.RunAt.IsZero():
+			return Available, at
+		case r.RunAt.After(at):
+			return Scheduled, r.RunAt
+		}
+		return Available, r.RunAt
+	}
+	columns := []string{"id", "kind", "queue", "args", "priority", "max_attempts", "tags", "enqueued_by", "created_at", "state", "run_at"}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"fenceline", "jobs"}, columns, pgx.CopyFromSlice(len(which), func(n int) ([]any, error) {
 		r := &requests[which[n]]
 		out[which[n]].ID = ids[n]
-		return []any{ids[n], r.Kind, r.Queue, []byte(r.Args), r.Priority, r.MaxAttempts, orNoTags(r.Tags), orNoActor(r.Actor), at, at}, nil
+		state, due := entry(r)
+		return []any{ids[n], r.Kind, r.Queue, []byte(r.Args), r.Priority, r.MaxAttempts, orNoTags(r.Tags), cmp.Or(r.Actor, nobody), at, string(state), due}, nil
 	}))
 	if err != nil {
 		return fmt.Errorf("enqueue: copy jobs: %w", err)
@@ -80,7 +94,8 @@ func copyJobs(ctx context.Context, tx pgx.Tx, requests []Request, which []int, o
 	columns = []string{"job_id", "kind", "queue", "type", "to_state", "revision", "attempts_used", "max_attempts", "actor", "at", "run_at"}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"fenceline", "transitions"}, columns, pgx.CopyFromSlice(len(which), func(n int) ([]any, error) {
 		r := &requests[which[n]]
-		return []any{ids[n], r.Kind, r.Queue, string(TypeEnqueued), string(Available), 1, 0, r.MaxAttempts, orNoActor(r.Actor), at, at}, nil
+		state, due := entry(r)
+		return []any{ids[n], r.Kind, r.Queue, string(TypeEnqueued), string(state), 1, 0, r.MaxAttempts, cmp.Or(r.Actor, nobody), at, due}, nil
 	}))
 	if err != nil {
 		return fmt.Errorf("enqueue: copy transitions: %w", err)
@@ -102,13 +117,6 @@ func orNoTime(t time.Time) any {
 	return t
 }
 
-func orNoActor(actor string) any {
-	if actor == "" {
-		return nil
-	}
-	return actor
-}
-
 // insertJobs runs fenceline.enqueue for each request, silently: the bulk has
 // one notification. Keys are taken in order, so that two bulks with the same
 // keys wait for each other instead of locking each other out.
@@ -128,9 +136,20 @@ func insertJobs(ctx context.Context, tx pgx.Tx, requests []Request, which []int,
 	}
 	results := tx.SendBatch(ctx, batch)
 	defer results.Close()
+	owner := make(map[int64]int, len(which))
 	for _, i := range which {
 		if err := results.QueryRow().Scan(&out[i].ID, &out[i].Existing); err != nil {
-			return inRequest(i, enqueueError(requests[i], err))
+			err = enqueueError(requests[i], err)
+			var conflict *KeyConflictError
+			if errors.As(err, &conflict) {
+				if first, here := owner[conflict.JobID]; here {
+					err = &InvalidError{"key", fmt.Sprintf("is also that of [%d], which is a different request", first)}
+				}
+			}
+			return inRequest(i, err)
+		}
+		if !out[i].Existing {
+			owner[out[i].ID] = i
 		}
 	}
 	return results.Close()
