@@ -1,6 +1,11 @@
 package store
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // The statements themselves, for the tests that look at their plans.
 const (
@@ -25,3 +30,16 @@ func ListSQL(f Filter) string { return listSQL(f) }
 
 // Pools are the connections as the verbs use them.
 func (s *Store) Pools() (all, renewals *pgxpool.Pool) { return s.pool, s.renewals }
+
+// OpenTraced opens a store whose connections report what they send.
+func OpenTraced(ctx context.Context, cfg Config, tracer pgx.QueryTracer) (*Store, error) {
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	traced := s.pool.Config()
+	traced.ConnConfig.Tracer = tracer
+	s.pool.Close()
+	s.pool, err = pgxpool.NewWithConfig(ctx, traced)
+	return s, err
+}
