@@ -95,6 +95,7 @@ function become(node, want) {
 // Lists whose new rows wait behind a button.
 const waiting = new Map();
 const mostRows = 200;
+let filling = null; // a list that was empty when this patch began
 let told = 0;
 
 // rows updates a list in place: no row moves or vanishes under the reader.
@@ -107,13 +108,15 @@ function rows(list, to) {
   }
 }
 
-// offer lets a row wait, or shows it at once in a list that is empty.
+// offer lets a row wait, or shows it at once in a list that was empty.
 export function offer(list, row) {
   for (const by of ['State', 'Kind', 'Queue', 'Key']) {
     const want = list.dataset[`want${by}`];
     if (want && want !== row.dataset[by.toLowerCase()]) return;
   }
-  if (list.rows.length === 0) {
+  if (list.rows.length === 0 || list === filling) {
+    if (!filling) setTimeout(() => { filling = null; });
+    filling = list;
     list.append(row);
     return;
   }
