@@ -338,9 +338,9 @@ func TestNoSamplePageBreaksThePolicyOrTheLayout(t *testing.T) {
 	s := newStage(t)
 	for name, page := range samplePages() {
 		s.set("/ops/"+name, page)
+		s.open(s.ctx, "/ops/"+name)
 		for _, width := range []int64{360, 1360} {
 			s.do(s.ctx, chromedp.EmulateViewport(width, 860))
-			s.open(s.ctx, "/ops/"+name)
 			if over := eval[int](s, s.ctx, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("%s is %d px too wide for %d px", name, over, width)
 			}
