@@ -97,13 +97,27 @@ export function localise(root) {
 export function tick() {
   if (document.hidden || Number.isNaN(base)) return;
   document.querySelectorAll('[data-show=ago],[data-show=until]').forEach(show);
-  document.querySelectorAll('progress[data-until]').forEach(bar => {
-    bar.value = Math.max(0, Date.parse(bar.dataset.until) - now());
-  });
-  const line = document.getElementById('now');
-  if (line) {
-    const start = Date.parse(line.dataset.at);
-    const moved = Math.max(0, Math.min(+line.dataset.room, (now() - start) / 1000 * +line.dataset.perSecond));
-    line.setAttribute('transform', `translate(${moved.toFixed(1)} 0)`);
-  }
+  document.querySelectorAll('progress[data-until]').forEach(drain);
+  advance(document.getElementById('now'), document.getElementById('held'));
+}
+
+// drain empties the bar of a lease, and says once when the lease has passed.
+let passed = '';
+
+function drain(bar) {
+  const left = Date.parse(bar.dataset.until) - now();
+  bar.value = Math.max(0, left);
+  if (left > -1000 || passed === bar.dataset.until) return;
+  passed = bar.dataset.until;
+  dispatchEvent(new Event('lease-passed'));
+}
+
+// advance moves now along the axis, and the holder's lane with it until its
+// lease ends.
+function advance(line, held) {
+  if (!line) return;
+  const moved = Math.max(0, (now() - Date.parse(line.dataset.at)) / 1000 * +line.dataset.perSecond);
+  const within = room => Math.min(+room, moved);
+  line.setAttribute('transform', `translate(${within(line.dataset.room).toFixed(1)} 0)`);
+  held?.setAttribute('width', (+held.dataset.from + within(held.dataset.room)).toFixed(1));
 }

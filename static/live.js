@@ -157,6 +157,8 @@ function alone() {
 export function start() {
   if (topics().length === 0) return;
   line = 'interrupted';
+  // Nothing is recorded when a lease passes, and yet the page's story is another.
+  addEventListener('lease-passed', () => refetch());
   if (typeof SharedWorker === 'function') shared();
   else alone();
 }

@@ -23,6 +23,7 @@ function hold(part, to) {
 function owned(el, name) {
   if (name === 'open') return el.localName === 'details' || el.localName === 'dialog';
   if (name === 'transform') return el.id === 'now';
+  if (name === 'width') return el.id === 'held';
   if (name === 'value' || name === 'checked') return el.localName === 'input' && el.type !== 'hidden' && dirty(el);
   return name === 'value' && el.localName === 'progress';
 }

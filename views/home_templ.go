@@ -874,7 +874,7 @@ func refusals(p HomePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Home.Refusals) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p class=\"pad dim\">No write was ever refused. A late one would appear here, on the lane of the attempt that made it.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p class=\"pad dim\">No write was refused yet. A late one appears here, and on the lane of the attempt that made it. What the drill makes is on the drill’s own page.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -347,3 +347,14 @@ func TestNoSamplePageBreaksThePolicyOrTheLayout(t *testing.T) {
 		}
 	}
 }
+
+func TestALeaseThatPassesOnAnOpenPageChangesItsStory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p := newPlay().at(time.Second).claim("w").at(30 * time.Second)
+	s.showJob(p)
+	p.at(32500 * time.Millisecond)
+	s.set(jobPath, jobSample(p))
+	s.until(s.ctx, `document.querySelector('.story').textContent.includes('nobody has taken the job back yet')`)
+	s.until(s.ctx, `document.querySelector('.hatch')`)
+}
