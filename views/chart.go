@@ -10,7 +10,8 @@ import (
 type Chart struct {
 	Width, Height float64
 	Top, Bottom   float64 // between them the lanes
-	Marks         float64 // where flags and now are named
+	Marks         float64 // where flags are named
+	NowLabel      float64 // where now is named, clear of the flags
 	Ticks         []axisTick
 	Folds         []foldMark
 	Lanes         []laneShape
@@ -70,7 +71,11 @@ func NewChart(v store.JobView, o ChartOptions) Chart {
 		c.Marks += 14
 	}
 	c.Flags = flagShapes(v, s, c.Marks)
-	c.Height = c.Marks + 8
+	c.NowLabel = c.Marks
+	if len(c.Flags) > 0 && c.Now >= 0 {
+		c.NowLabel += 13
+	}
+	c.Height = c.NowLabel + 8
 	return c
 }
 

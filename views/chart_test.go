@@ -60,7 +60,7 @@ func TestNothingIsDrawnOutsideTheDrawing(t *testing.T) {
 					t.Errorf("%s %+v: something is drawn at %.1f", name, o, x)
 				}
 			}
-			if c.Height < c.Marks || c.Height > 12000 {
+			if c.Height < c.NowLabel || c.Height > 12000 {
 				t.Errorf("%s %+v: the drawing is %.0f high", name, o, c.Height)
 			}
 		}

@@ -155,14 +155,13 @@ func (l *laneShape) under() bool {
 
 // labelLeaseEnd names the border between authority and none, above the lane.
 func (l *laneShape) labelLeaseEnd() {
-	x := l.Held.end()
-	anchor := "middle"
-	if x < plotLeft+40 {
-		anchor = "start"
-	}
 	text := "lease ended"
 	if l.End != store.EndExpired && l.End != "" {
 		text = endText(l.Lane)
+	}
+	x, anchor := l.Held.end(), "end"
+	if x-textWidth(text) < plotLeft {
+		anchor = "start"
 	}
 	l.Labels = append(l.Labels, label{X: x, Y: l.Y - 4, Anchor: anchor, Text: text})
 }
