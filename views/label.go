@@ -64,7 +64,7 @@ func (l *laneShape) labelAhead() {
 	text := label{Text: "lease until ", At: l.LeaseUntil}
 	width := textWidth(text.Text) + 9*runeWidth
 	if width+8 <= l.Ahead.W {
-		text.X, text.Y, text.Anchor = l.Ahead.X+8, l.Y+15, "start"
+		text.X, text.Y, text.Anchor = l.Ahead.end()-8, l.Y+15, "end"
 	} else {
 		text.X, text.Y, text.Anchor = min(l.Ahead.end(), plotRight), l.Y+l.Height+14, "end"
 	}
