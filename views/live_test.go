@@ -191,8 +191,8 @@ func TestTimesAreTheReadersZoneAndTheDatabasesClock(t *testing.T) {
 	p := twoWorkers()
 	s.showJob(p)
 	left := eval[string](s, s.ctx, `document.querySelector('#job-70412-facts [data-show=until]').textContent`)
-	if !strings.HasPrefix(left, "00:2") && left != "00:19" {
-		t.Errorf("the lease has %q left, want about 00:20", left)
+	if left > "00:20" || left < "00:05" {
+		t.Errorf("the lease has %q left, want 00:20 and less by what the page took", left)
 	}
 	if got := eval[string](s, s.ctx, `document.querySelector('#transitions-rows time').textContent`); got != "03:46:58.911" {
 		t.Errorf("14:46:58.911 − 45 min in Chatham is shown as %q", got)
