@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,19 @@ var from = map[Type][]State{
 	TypeTerminated: {Scheduled, Available, Retryable, Running},
 }
 
+// into says where a type of transition may lead.
+var into = map[Type][]State{
+	TypeEnqueued:   {Scheduled, Available},
+	TypePromoted:   {Available},
+	TypeClaimed:    {Running},
+	TypeCompleted:  {Completed},
+	TypeFailed:     {Available, Retryable, Discarded},
+	TypeExpired:    {Available, Retryable, Discarded},
+	TypeReleased:   {Available, Discarded},
+	TypeRequeued:   {Available},
+	TypeTerminated: {Terminated},
+}
+
 func (h *History) violate(invariant string, t Transition, format string, args ...any) {
 	h.Violations = append(h.Violations, Violation{
 		Invariant: invariant, JobID: t.JobID, Transition: t.ID, Message: fmt.Sprintf(format, args...),
@@ -34,12 +48,11 @@ func (h *History) checkStep(t Transition) {
 		h.violate("I9", t, "%s after terminated", t.Type)
 		return
 	}
-	legal := false
-	for _, s := range from[t.Type] {
-		legal = legal || s == h.State
-	}
-	if !legal {
+	if !slices.Contains(from[t.Type], h.State) {
 		h.violate("I5", t, "%s of a job that the log left %q", t.Type, h.State)
+	}
+	if !slices.Contains(into[t.Type], t.To) {
+		h.violate("I5", t, "%s led to %q", t.Type, t.To)
 	}
 	if t.From != h.State {
 		h.violate("I5", t, "%s says it left %q; the log says %q", t.Type, t.From, h.State)
@@ -47,8 +60,28 @@ func (h *History) checkStep(t Transition) {
 	if t.Revision != h.Revision+1 {
 		h.violate("I5", t, "%s has revision %d after %d", t.Type, t.Revision, h.Revision)
 	}
+	h.checkBudget(t)
 	if t.Type == TypeClaimed {
 		h.checkClaim(t)
+	}
+}
+
+// checkBudget holds I7: only a claim charges, only the release of an attempt
+// that had not started gives back, and only an operator grants more.
+func (h *History) checkBudget(t Transition) {
+	used, granted := h.Attempts, h.MaxAttempts
+	switch {
+	case t.Type == TypeEnqueued:
+		granted = t.MaxAttempts
+	case t.Type == TypeClaimed:
+		used++
+	case t.Type == TypeReleased && t.Detail.Unstarted:
+		used--
+	case t.Type == TypeRequeued:
+		granted = max(granted, used+1)
+	}
+	if t.Attempts != used || t.MaxAttempts != granted || used > granted {
+		h.violate("I7", t, "%s with %d of %d attempts used, after %d of %d", t.Type, t.Attempts, t.MaxAttempts, h.Attempts, h.MaxAttempts)
 	}
 }
 
@@ -58,9 +91,6 @@ func (h *History) checkClaim(t Transition) {
 	}
 	if _, seen := h.lanes[t.AttemptID]; seen || t.AttemptID == uuid.Nil {
 		h.violate("I1", t, "attempt %s claimed twice", t.AttemptID)
-	}
-	if t.Attempts != h.Attempts+1 || t.Attempts > h.MaxAttempts {
-		h.violate("I7", t, "claim %d of a budget of %d, after %d", t.Attempts, h.MaxAttempts, h.Attempts)
 	}
 	if !t.LeaseUntil.After(t.At) {
 		h.violate("I2", t, "claimed with a deadline that had passed")
