@@ -92,8 +92,8 @@ func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
 	}
 	kinds, leases := make([]string, len(p.Kinds)), make([]int64, len(p.Kinds))
 	for i, k := range p.Kinds {
-		if k.Lease < time.Millisecond {
-			return nil, &InvalidError{fmt.Sprintf("kinds[%d].lease", i), "must be at least a millisecond"}
+		if k.Lease < time.Microsecond {
+			return nil, &InvalidError{fmt.Sprintf("kinds[%d].lease", i), "must be at least a microsecond"}
 		}
 		kinds[i], leases[i] = k.Kind, k.Lease.Microseconds()
 	}
