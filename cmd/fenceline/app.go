@@ -7,8 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"os/user"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/fenceline/fenceline/store/embedded"
 )
 
 // What the process exits with.
@@ -60,6 +64,9 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if err := checkText(args); err != nil {
+		return c.report(io, err)
+	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return c.report(io, usageError{err})
@@ -67,6 +74,16 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return c.report(io, parsed.Run(a))
+}
+
+// checkText refuses what the parser would quietly replace.
+func checkText(args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return usagef("argument %d, %q, is not UTF-8", i+1, arg)
+		}
+	}
+	return nil
 }
 
 func newParser(c *cli, io streams) (*kong.Kong, error) {
@@ -89,12 +106,23 @@ func (c *cli) report(io streams, err error) int {
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.err, "fenceline:", c.withoutSecrets(err.Error()))
+		fmt.Fprintln(io.err, "fenceline:", c.withoutSecrets(oneSentence(err)))
 	}
 	if isUsage {
 		return exitUsage
 	}
 	return exitRefused
+}
+
+// oneSentence joins the lines of an error, such as one for each address of a
+// host. What a database server said last stays as it was said.
+func oneSentence(err error) string {
+	text := err.Error()
+	if errors.Is(err, embedded.ErrDiskFull) || strings.Contains(text, "database server") {
+		return text
+	}
+	text = strings.ReplaceAll(text, ":\n\t", ": ")
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\n\t", "; "), "\n", "; ")
 }
 
 // actor is who acts, in transitions and in the audit: the user of this machine.

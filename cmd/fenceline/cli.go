@@ -1,6 +1,10 @@
 package main
 
-import "github.com/alecthomas/kong"
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
 
 // cli is the whole command line.
 type cli struct {
@@ -27,7 +31,7 @@ type versionFlag bool
 
 // BeforeReset is kong's first hook: it comes before anything is checked.
 func (versionFlag) BeforeReset(k *kong.Kong) error {
-	k.Printf("%s", versionText())
+	fmt.Fprintln(k.Stdout, versionText())
 	k.Exit(exitOK)
 	return nil
 }

@@ -19,7 +19,7 @@ type enqueueCmd struct {
 	Args        string   `name:"args" placeholder:"JSON|@FILE|-" help:"What the job is given: JSON, or @FILE to read it from, or - for standard input. The default is {}."`
 	Key         string   `name:"key" help:"Makes repeats converge: the same request with the same key of the same kind is stored once."`
 	Queue       string   `name:"queue" help:"Where the job waits. The default is the queue default."`
-	Priority    int16    `name:"priority" help:"Lower goes first. The default is 0."`
+	Priority    priority `name:"priority" placeholder:"N" help:"Lower goes first. The default is 0."`
 	RunAt       string   `name:"run-at" placeholder:"TIME|+DELAY" help:"When it is due: a time such as 2030-01-31T08:00:00Z, or a delay such as +5m on the database's clock."`
 	MaxAttempts int      `name:"max-attempts" placeholder:"N" help:"The retry budget. The default is 10."`
 	Tags        []string `name:"tag" sep:"none" help:"A word to find the job by. May be repeated."`
@@ -104,7 +104,7 @@ func (c *enqueueCmd) one(ctx context.Context, a *app, st *store.Store, args json
 		return usagef("--run-at: %w", err)
 	}
 	done, err := st.Enqueue(ctx, store.Request{
-		Kind: c.Kind, Args: args, Key: c.Key, Queue: c.Queue, Priority: c.Priority, RunAt: at,
+		Kind: c.Kind, Args: args, Key: c.Key, Queue: c.Queue, Priority: int16(c.Priority), RunAt: at,
 		MaxAttempts: c.MaxAttempts, Tags: c.Tags, Actor: actor(),
 	})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/embedded"
 )
@@ -26,16 +28,40 @@ type place struct {
 	server  *embedded.Server
 }
 
+// readable reads the addresses without using them.
+func (d database) readable() error {
+	if d.OwnerURL != "" && d.URL == "" {
+		return usagef("--owner-database-url: is given without --database-url (DATABASE_URL), the address that everything else uses")
+	}
+	for _, given := range []struct{ name, url string }{
+		{"--database-url (DATABASE_URL)", d.URL},
+		{"--owner-database-url (FENCELINE_OWNER_DATABASE_URL)", d.OwnerURL},
+	} {
+		if _, err := pgx.ParseConfig(given.url); err != nil && given.url != "" {
+			return usagef("%s: cannot be read as postgres://USER:PASSWORD@HOST:PORT/DATABASE or as keywords: %w", given.name, reasonOf(err))
+		}
+	}
+	return nil
+}
+
+// reasonOf is why an address could not be read, without the address.
+func reasonOf(err error) error {
+	if reason := errors.Unwrap(err); reason != nil {
+		return reason
+	}
+	return errors.New("it is malformed")
+}
+
 // reach finds or starts the server.
 func (d database) reach(ctx context.Context, a *app, how manner) (place, error) {
+	if err := d.readable(); err != nil {
+		return place{}, err
+	}
 	if d.URL != "" {
 		if d.DataDir != "" {
 			a.log.Warn("the data directory is not used, because a database URL is given", "dir", d.DataDir)
 		}
 		return place{owner: orElse(d.OwnerURL, d.URL), runtime: d.URL}, nil
-	}
-	if d.OwnerURL != "" {
-		return place{}, usagef("--owner-database-url: is given without --database-url (DATABASE_URL), the address that everything else uses")
 	}
 	if how == serving {
 		return d.start(ctx, a)

@@ -13,9 +13,7 @@ var keywordPassword = regexp.MustCompile(`(?i)password\s*=\s*('(?:[^'\\]|\\.)*'|
 // text that is about to be printed. Errors of the driver hold none; this is for
 // the strings that nobody could parse.
 func (c *cli) withoutSecrets(text string) string {
-	for _, d := range []database{c.Serve.database, c.Worker.database, c.Migrate.database, c.Enqueue.database,
-		c.Jobs.List.database, c.Jobs.Show.database, c.Jobs.Requeue.database, c.Jobs.Terminate.database,
-		c.Verify.database, c.Drill.database, c.Bench.database} {
+	for _, d := range c.databases() {
 		for _, dsn := range []string{d.URL, d.OwnerURL} {
 			for _, secret := range secretsOf(dsn) {
 				text = strings.ReplaceAll(text, secret, "xxxxx")
@@ -23,6 +21,13 @@ func (c *cli) withoutSecrets(text string) string {
 		}
 	}
 	return text
+}
+
+// databases are those of every verb; only the chosen one's is filled in.
+func (c *cli) databases() []database {
+	return []database{c.Serve.database, c.Worker.database, c.Migrate.database, c.Enqueue.database,
+		c.Jobs.List.database, c.Jobs.Show.database, c.Jobs.Requeue.database, c.Jobs.Terminate.database,
+		c.Verify.database, c.Drill.database, c.Bench.database}
 }
 
 // secretsOf are the parts of a connection string that may be its password, as
@@ -44,6 +49,12 @@ func secretsOf(dsn string) (secrets []string) {
 		if at := strings.LastIndex(rest, "@"); at >= 0 {
 			if _, password, ok := strings.Cut(rest[:at], ":"); ok {
 				add(password)
+				// One with an @ that was not escaped is read as a part of the host.
+				for _, part := range strings.Split(password, "@") {
+					if len(part) > 2 {
+						add(part)
+					}
+				}
 			}
 		}
 	}

@@ -25,12 +25,12 @@ func versionText() string {
 	return fmt.Sprintf("fenceline %s (%s, %s/%s)", versionOf(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionOf is what the build was told, or else what the module proxy named it.
+// versionOf is what the build was told, or else what `go install` knew.
 func versionOf() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
 	return "dev"

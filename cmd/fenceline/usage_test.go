@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "data")
+	for _, c := range []struct {
+		args  string
+		words string
+	}{
+		{"nonsense", "nonsense"},
+		{"serve --nonsense", "--nonsense"},
+		{"serve --workers many", "--workers"},
+		{"serve --workers -1", "--workers"},
+		{"serve --lease soon", "--lease"},
+		{"serve --lease 1ms", "--lease: 1ms must be between 100ms and 24h"},
+		{"serve --grace 1ms", "--grace"},
+		{"serve --queue mail", "--queue"},
+		{"serve --queue mail=0", "--queue"},
+		{"serve --queue a=1 --queue a=2", `--queue: "a" is given twice`},
+		{"serve --command echo", "--command"},
+		{"serve --command a=/bin/true --command a=/bin/false", `--command: "a" is given twice`},
+		{"serve --listen 8080", "--listen"},
+		{"serve --listen 0.0.0.0:8080", "loopback only"},
+		{"serve --listen :8080", "loopback only"},
+		{"serve --listen 192.0.2.1:8080", "loopback only"},
+		{"serve --prefix ops", "--prefix"},
+		{"serve --owner-database-url postgres://x/y", "--owner-database-url"},
+		{"worker --workers 0", "--queue"},
+		{"enqueue", "KIND"},
+		{"enqueue --atomic report", "--atomic"},
+		{"enqueue report --ndjson", "--ndjson"},
+		{"enqueue --ndjson --queue x", "--ndjson"},
+		{"enqueue report --priority 40000", "--priority"},
+		{"enqueue report --max-attempts -1", "--max-attempts"},
+		{"enqueue report --args @/does/not/exist", "--args"},
+		{"jobs list --limit 0", "--limit"},
+		{"jobs list --limit 501", "--limit"},
+		{"jobs list --state done", "--state"},
+		{"jobs show", "id"},
+		{"jobs show twelve", "id"},
+		{"jobs requeue 1", "--reason"},
+		{"jobs terminate 1 --reason x --seen 0", "--seen"},
+		{"jobs terminate 1 --reason x --seen new", "--seen"},
+		{"drill --lease 1h", "--lease"},
+		{"bench --jobs 0", "--jobs"},
+		{"bench --slots 0", "--slots"},
+		{"verify --log-level loud", "--log-level"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			runWith(t, inDir(data), "", strings.Fields(c.args)...).complains(t, exitUsage, c.words)
+			if _, err := os.Stat(data); err == nil {
+				t.Error("a data directory was made")
+			}
+		})
+	}
+}
+
+func TestAProgramThatCannotBeRunIsNamed(t *testing.T) {
+	t.Parallel()
+	r := runWith(t, onDB(migrated(t)), "", "worker", "--command", "echo=/does/not/exist")
+	r.complains(t, exitUsage, "--command", `"echo"`, "/does/not/exist")
+}
+
+func TestHelpIsPrintedForEveryVerb(t *testing.T) {
+	t.Parallel()
+	top := runWith(t, nil, "", "--help").wants(t, exitOK)
+	if bare := runWith(t, nil, "").wants(t, exitOK); bare.out != top.out {
+		t.Error("without arguments the help is another one")
+	}
+	for _, verb := range []string{"serve", "worker", "migrate", "enqueue", "jobs list", "jobs show", "jobs requeue",
+		"jobs terminate", "verify", "drill", "bench", "version"} {
+		if !strings.Contains(top.out, verb) {
+			t.Errorf("the help does not name %s", verb)
+		}
+		r := runWith(t, nil, "", append(strings.Fields(verb), "--help")...).wants(t, exitOK)
+		if !strings.Contains(r.out, "Usage: fenceline "+verb) {
+			t.Errorf("the help of %s: %s", verb, r.out)
+		}
+	}
+	if strings.Contains(top.out, "drill-worker") {
+		t.Error("the help names a verb that is not for people")
+	}
+}
+
+func TestTheVersionIsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		if r := runWith(t, nil, "", args...).wants(t, exitOK); !strings.HasPrefix(r.out, "fenceline ") {
+			t.Errorf("%v prints %q", args, r.out)
+		}
+	}
+	if v := runWith(t, nil, "", "version", "--json").wants(t, exitOK).object(t); v["version"] == "" || v["go"] == "" {
+		t.Errorf("version --json prints %v", v)
+	}
+}
