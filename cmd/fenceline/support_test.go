@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +39,43 @@ func query[T any](t *testing.T, url, sql string, args ...any) T {
 func openStore(t *testing.T, url string) *store.Store {
 	t.Helper()
 	return storetest.Open(t, store.Config{URL: url})
+}
+
+// asRole is the address of the same database for a role without rights of its
+// own but to use Fenceline once it is migrated.
+func asRole(t *testing.T, db, role string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	role += "_" + strings.ToLower(rand.Text()[:8])
+	for _, sql := range []string{
+		`do $$ begin create role fenceline_runtime login; exception when duplicate_object or unique_violation then null; end $$`,
+		`create role ` + role + ` login in role fenceline_runtime`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), db)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(context.Background(), `drop role `+role); err != nil {
+			t.Error(err)
+		}
+	})
+	u, err := url.Parse(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	return u.String()
 }
 
 // same compares what people and programs read.
