@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,7 +91,7 @@ func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
 	Handle(p, "slow", b.handle, Options{Lease: 900 * time.Millisecond})
 	flaky, slow := enqueueKind(t, st, "flaky"), enqueueKind(t, st, "slow")
 	run(t, p)
-	<-b.started
+	receive(t, b.started)
 	await(t, "the slow job was renewed past the lost answer", func() bool {
 		return len(only(transitions(t, st, slow), store.TypeRenewed)) >= 3
 	})
@@ -115,13 +116,13 @@ func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
 // poisoned refuses every batch of completions that holds a certain job.
 type poisoned struct {
 	*store.Store
-	job  int64
+	job  atomic.Int64
 	code string
 }
 
 func (s *poisoned) Complete(ctx context.Context, w string, b []store.Completion) ([]store.Outcome, error) {
 	for _, c := range b {
-		if c.Lease.JobID == s.job {
+		if c.Lease.JobID == s.job.Load() {
 			return nil, &pgconn.PgError{Code: s.code, Severity: "ERROR", SeverityUnlocalized: "ERROR"}
 		}
 	}
@@ -138,7 +139,9 @@ func TestOneMemberThatTheDatabaseRefusesHoldsNobodyElseUp(t *testing.T) {
 	bad := ids[37]
 	cfg := config(t)
 	cfg.Queues = map[string]int{"default": 60}
-	p := newPool(&poisoned{st, bad, "22P05"}, cfg, time.Now)
+	refusing := &poisoned{Store: st, code: "22P05"}
+	refusing.job.Store(bad)
+	p := newPool(refusing, cfg, time.Now)
 	p.store = st
 	HandleNoop(p)
 	run(t, p)
@@ -149,6 +152,48 @@ func TestOneMemberThatTheDatabaseRefusesHoldsNobodyElseUp(t *testing.T) {
 	}
 	awaitState(t, st, bad, store.Discarded)
 	expect(t, "the bad one", only(transitions(t, st, bad), store.TypeFailed, store.TypeRejected, store.TypeExpired), "failed result_unstorable")
+}
+
+// After a lost answer the write may have been accepted. A renewal behind it
+// would be refused, and stand on the timeline as a stale write of a healthy
+// attempt.
+func TestNothingIsRenewedAfterACompletionWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	st := storetest.New(t)
+	l := &lossy{Store: st, lose: map[string]int{"complete": 6}} // longer than a third of the lease
+	p := newPool(l, config(t), time.Now)
+	p.store = st
+	HandleNoop(p, Options{Lease: 600 * time.Millisecond})
+	id := enqueueKind(t, st, "noop")
+	run(t, p)
+	await(t, "the completion is settled", func() bool { return p.Stats().Completed == 1 })
+	if l.lose["complete"] != 0 {
+		t.Errorf("%d answers were not lost", l.lose["complete"])
+	}
+	expect(t, "transitions", only(transitions(t, st, id), store.TypeClaimed, store.TypeCompleted, store.TypeRejected, store.TypeExpired),
+		"claimed", "completed")
+}
+
+// A database that answers, but can store nothing for longer than the lease.
+func TestALeaseIsRenewedWhileItsCompletionIsRefusedAndRepeated(t *testing.T) {
+	t.Parallel()
+	st := storetest.New(t)
+	id := enqueueKind(t, st, "noop")
+	full := &poisoned{Store: st, code: "53100"}
+	full.job.Store(id)
+	p := newPool(full, config(t), time.Now)
+	p.store = st
+	HandleNoop(p, Options{Lease: 600 * time.Millisecond})
+	run(t, p)
+	await(t, "the lease was renewed for longer than it is", func() bool {
+		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
+	})
+	if job := jobNow(t, st, id); job.State != store.Running || job.Generation != 1 {
+		t.Errorf("the job is %s in generation %d", job.State, job.Generation)
+	}
+	full.job.Store(0)
+	awaitState(t, st, id, store.Completed)
+	expect(t, "transitions", only(transitions(t, st, id), store.TypeExpired, store.TypeRejected, store.TypeFailed))
 }
 
 // A member whose row somebody locks is offered again until it is free, under a
@@ -163,7 +208,7 @@ func TestACompletionBehindALockedRowIsRepeatedUnderARenewedLease(t *testing.T) {
 	HandleNoop(p)
 	id := enqueueKind(t, st, "slow")
 	run(t, p)
-	<-b.started
+	receive(t, b.started)
 	conn := owner(t, url)
 	do(t, conn, "begin")
 	do(t, conn, "select from fenceline.jobs where id = $1 for update", id)

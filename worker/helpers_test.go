@@ -202,3 +202,15 @@ func handler(fn func(context.Context, Job[json.RawMessage]) error) func(context.
 var errTest = errors.New("it went wrong")
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
+
+// receive waits for a value, or for the end of a channel.
+func receive[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing was received in time")
+		panic("unreachable")
+	}
+}

@@ -44,9 +44,9 @@ func TestAWorkersOwnOlderAttemptIsRefused(t *testing.T) {
 	p := New(st, config(t))
 	Handle(p, "slow", b.handle)
 	run(t, p)
-	first := <-b.started
+	first := receive(t, b.started)
 	takeAway(t, url, id)
-	second := <-b.started
+	second := receive(t, b.started)
 	b.proceed <- nil
 	b.proceed <- nil
 	job := awaitState(t, st, id, store.Completed)
@@ -82,9 +82,9 @@ func TestALateFailureSchedulesNoRetry(t *testing.T) {
 	p := New(st, config(t))
 	Handle(p, "slow", b.handle)
 	run(t, p)
-	<-b.started
+	receive(t, b.started)
 	takeAway(t, url, id)
-	<-b.started
+	receive(t, b.started)
 	b.proceed <- errTest
 	await(t, "the late failure is refused", func() bool {
 		for _, word := range refusals(t, st, id) {
@@ -110,8 +110,8 @@ func TestATerminatedJobsHandlerIsCancelledAndItsResultRefused(t *testing.T) {
 	p := New(st, config(t))
 	Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
 	run(t, p)
-	job := <-b.started
-	ctx := <-b.ctx
+	job := receive(t, b.started)
+	ctx := receive(t, b.ctx)
 	_, err := st.Terminate(t.Context(), store.OperatorParams{JobID: id, Seen: jobNow(t, st, id).Revision, Actor: "test", Reason: "wrong customer"})
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestALongHandlerKeepsItsLease(t *testing.T) {
 	p := New(st, config(t))
 	Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
 	run(t, p)
-	job, ctx := <-b.started, <-b.ctx
+	job, ctx := receive(t, b.started), receive(t, b.ctx)
 	await(t, "five renewals are recorded", func() bool {
 		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 5
 	})
@@ -169,7 +169,7 @@ func TestAWrongClockOfTheWorkerChangesNothing(t *testing.T) {
 			p.store = st
 			Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
 			run(t, p)
-			job, ctx := <-b.started, <-b.ctx
+			job, ctx := receive(t, b.started), receive(t, b.ctx)
 			await(t, "the lease was renewed for longer than it is", func() bool {
 				return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
 			})
@@ -240,13 +240,13 @@ func TestAHandlerThatIgnoresItsTimeoutLosesTheJob(t *testing.T) {
 	p := New(st, config(t))
 	Handle(p, "stuck", b.handle, Options{Lease: 500 * time.Millisecond, Timeout: 700 * time.Millisecond})
 	run(t, p)
-	<-b.started
-	ctx := <-b.ctx
-	<-ctx.Done()
+	receive(t, b.started)
+	ctx := receive(t, b.ctx)
+	receive(t, ctx.Done())
 	if !errors.Is(context.Cause(ctx), ErrTimeout) {
 		t.Errorf("cause = %v", context.Cause(ctx))
 	}
-	second := <-b.started
+	second := receive(t, b.started)
 	if second.Attempt.Generation != 2 {
 		t.Errorf("generation = %d", second.Attempt.Generation)
 	}

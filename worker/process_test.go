@@ -79,7 +79,7 @@ func TestAStoppedProcessesLateResultIsRefusedAndTheSecondOnesStored(t *testing.T
 	b := newBlocking()
 	Handle(p, "hold", b.handle)
 	run(t, p)
-	if job := <-b.started; job.Attempt.Generation != 2 {
+	if job := receive(t, b.started); job.Attempt.Generation != 2 {
 		t.Errorf("generation = %d", job.Attempt.Generation)
 	}
 	first.signal(syscall.SIGCONT)

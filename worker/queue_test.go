@@ -116,14 +116,14 @@ func TestAPoolClaimsOnlyWhatItCanStartAndHandles(t *testing.T) {
 	foreign := enqueueKind(t, st, "foreign")
 	elsewhere := enqueue(t, st, store.Request{Kind: "slow", Queue: "elsewhere"})
 	run(t, p)
-	<-b.started
-	<-b.started
-	<-side.started
+	receive(t, b.started)
+	receive(t, b.started)
+	receive(t, side.started)
 	side.proceed <- nil
 	awaitState(t, st, beside, store.Completed)
 	// This announcement reaches the full queue too.
 	beside2 := enqueue(t, st, store.Request{Kind: "side", Queue: "side"})
-	<-side.started
+	receive(t, side.started)
 	running := 0
 	for _, id := range ids {
 		if jobNow(t, st, id).State == store.Running {

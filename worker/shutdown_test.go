@@ -20,14 +20,14 @@ func TestRunningHandlersFinishWithinTheGraceTime(t *testing.T) {
 	r := run(t, p)
 	ids := []int64{enqueueKind(t, st, "slow"), enqueueKind(t, st, "slow"), enqueueKind(t, st, "slow")}
 	for range ids {
-		<-b.started
+		receive(t, b.started)
 	}
 	waiting := enqueue(t, st, store.Request{Kind: "slow", Queue: "default"})
-	<-b.started // the fourth slot
+	receive(t, b.started) // the fourth slot
 	r.stop()
 	late := enqueueKind(t, st, "slow")
 	for range 4 {
-		ctx := <-b.ctx
+		ctx := receive(t, b.ctx)
 		if ctx.Err() != nil {
 			t.Error("a handler was cancelled within its grace time")
 		}
@@ -64,7 +64,7 @@ func TestHandlersStillRunningAfterTheGraceTimeAreInterruptedAndGivenBack(t *test
 	}))
 	id := enqueueKind(t, st, "slow")
 	r := run(t, p)
-	<-started
+	receive(t, started)
 	if err := r.halt(t); err != nil {
 		t.Errorf("Run = %v", err)
 	}
@@ -85,7 +85,7 @@ func TestAHandlerThatIgnoresTheEndIsLeftToExpireAndRunReturnsInTime(t *testing.T
 	Handle(p, "deaf", b.handle)
 	id := enqueueKind(t, st, "deaf")
 	r := run(t, p)
-	<-b.started
+	receive(t, b.started)
 	began := time.Now()
 	err := r.halt(t)
 	if !errors.Is(err, ErrUnfinished) || time.Since(began) > 3*time.Second {
