@@ -246,3 +246,43 @@ func TestWhatAnErrorSaysAboutABatch(t *testing.T) {
 		}
 	}
 }
+
+// Reliability test 31: the server ends every connection, again and again.
+func TestWorkGoesOnWhileTheServerCutsEveryConnection(t *testing.T) {
+	t.Parallel()
+	st, url := storetest.NewWithURL(t)
+	conn := owner(t, url)
+	requests := make([]store.Request, 400)
+	for i := range requests {
+		requests[i] = store.Request{Kind: "short", MaxAttempts: 50}
+	}
+	all, err := st.EnqueueMany(t.Context(), requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(st, config(t))
+	Handle(p, "short", handler(func(context.Context, Job[json.RawMessage]) error {
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}), Options{Lease: time.Second})
+	run(t, p)
+	for cut := range 10 {
+		await(t, "more is done", func() bool { return p.Stats().Completed >= int64(30*cut) })
+		do(t, conn, `select pg_terminate_backend(pid) from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid() and application_name = 'fenceline'`)
+	}
+	await(t, "everything is settled", func() bool {
+		s := p.Stats()
+		return s.Unsettled == 0 && s.Claimed >= int64(len(all)) && s.Completed >= int64(len(all))
+	})
+	for _, e := range all {
+		var job store.Job
+		await(t, "the job is completed", func() bool {
+			var err error
+			job, err = st.Job(context.Background(), e.ID)
+			return err == nil && job.State == store.Completed
+		})
+		expect(t, "transitions", only(transitions(t, st, e.ID), store.TypeCompleted, store.TypeRejected), "completed")
+	}
+	consistent(t, st)
+}
