@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -21,13 +20,12 @@ func (s *Server) underPrefix(next echo.HandlerFunc) echo.HandlerFunc {
 			return toRoot(c, base)
 		}
 		if rest, ok := strings.CutPrefix(r.URL.Path, base+"/"); ok {
-			inner := new(http.Request)
-			*inner = *r
-			inner.URL = new(url.URL)
-			*inner.URL = *r.URL
-			inner.URL.Path = "/" + rest
-			inner.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, base)
-			c.SetRequest(inner)
+			// Changed in place: echo looks the route up by the request that came in,
+			// whatever a middleware puts in its stead.
+			inner := *r.URL
+			inner.Path = "/" + rest
+			inner.RawPath = strings.TrimPrefix(r.URL.RawPath, base)
+			r.URL = &inner
 		}
 		return next(c)
 	}
