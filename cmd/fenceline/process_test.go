@@ -34,7 +34,9 @@ func program(env []string, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
-	cmd.Env = append(append(cmd.Env, asProgram+"=1"), env...)
+	// The race detector would let each process sleep for a second at its end.
+	cmd.Env = append(cmd.Env, asProgram+"=1", "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
+	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 
