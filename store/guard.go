@@ -18,7 +18,8 @@ import (
 //
 // A repeat is an attempt's own verb, offered again after its answer was lost.
 // The locked row knows the last attempt's end and the result's owner; the log
-// knows the older ones.
+// knows the older ones, and is asked by a function that sees what was committed
+// while the statement waited.
 const guard = `
 with offered as materialized (
   select o.n, o.id, o.attempt_id, o.generation
@@ -45,10 +46,8 @@ with offered as materialized (
             and l.attempt_end::text = ended.word then 'repeated'
            when $4 = 'complete' and l.result_attempt_id = o.attempt_id
             and l.result_generation = o.generation then 'repeated'
-           when l.generation <> o.generation and exists (
-             select from fenceline.transitions t
-             where t.job_id = o.id and t.attempt_id = o.attempt_id and t.generation = o.generation
-               and t.type::text = ended.word) then 'repeated'
+           when l.generation <> o.generation and ended.word is not null
+            and fenceline.attempt_did(o.id, o.attempt_id, o.generation, ended.word::fenceline.transition_type) then 'repeated'
            when l.generation <> o.generation or l.attempt_id is distinct from o.attempt_id then 'superseded'
            when l.state = 'terminated' or l.attempt_end = 'terminated' then 'terminated'
            when l.state = 'running' or l.attempt_end = 'expired' then 'lease_expired'
@@ -80,8 +79,18 @@ const notified = `(select pg_notify('fenceline_transitions', pg_current_xact_id(
 const workNotified = `(select pg_notify('fenceline_work', '')::text is not null)`
 
 // custom is from how many members on a batch is planned for its own size: the
-// plan for "some array" would join large ones by nested loops.
+// plan for "some array" would join large ones by nested loops, and the one for
+// "some limit" expects a tenth of the table.
 const custom = 16
+
+// planned puts the way of planning before the arguments of a statement about n
+// members. Small ones keep a plan at the server, which saves planning.
+func planned(n int, args ...any) []any {
+	if n < custom {
+		return args
+	}
+	return append([]any{pgx.QueryExecModeCacheDescribe}, args...)
+}
 
 // Outcome is what became of one member of a batch.
 type Outcome struct {
@@ -137,12 +146,7 @@ func (o *offer) args(more ...any) []any {
 	for i, l := range o.leases {
 		ids[i], attempts[i], generations[i] = l.JobID, l.AttemptID, l.Generation
 	}
-	args := make([]any, 0, 6+len(more))
-	if len(o.leases) >= custom {
-		args = append(args, pgx.QueryExecModeCacheDescribe)
-	}
-	args = append(args, ids, attempts, generations, string(o.op), o.worker)
-	return append(args, more...)
+	return planned(len(ids), append([]any{ids, attempts, generations, string(o.op), o.worker}, more...)...)
 }
 
 // querier is a pool or a transaction.
