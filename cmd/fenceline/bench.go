@@ -191,13 +191,13 @@ func (p place) onFreshDatabase(ctx context.Context, a *app, do func(*store.Store
 // dropLeftovers drops the databases of runs that were killed. One that is in
 // use is refused by the server.
 func (p place) dropLeftovers(ctx context.Context, a *app, admin *pgx.Conn) {
-	rows, err := admin.Query(ctx, `select datname from pg_database where datname like $1 and pg_get_userbyid(datdba) = current_user`, strings.ReplaceAll(benchPrefix, "_", `\_`)+"%")
+	rows, err := admin.Query(ctx, `select datname from pg_database where starts_with(datname, $1) and pg_get_userbyid(datdba) = current_user`, benchPrefix)
 	if err != nil {
 		return
 	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	names, _ := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, name := range names {
-		if _, err = admin.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()); err != nil {
+		if _, err := admin.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()); err != nil {
 			a.log.Info("a database of another measurement is left alone", "database", name, "error", err)
 		}
 	}

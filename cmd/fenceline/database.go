@@ -31,15 +31,22 @@ var small = store.Config{MaxConns: 2, RenewalConns: 1}
 // open reaches the database, sees to its schema where that is this verb's duty,
 // and opens the store as the runtime role. Whoever opens a session closes it.
 func (d database) open(ctx context.Context, a *app, how manner, cfg store.Config) (*session, error) {
-	p, err := d.reach(ctx, a, how)
-	if err != nil {
-		return nil, err
+	deadline := time.Now().Add(startPatience)
+	for {
+		p, err := d.reach(ctx, a, how)
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.open(ctx, how, cfg)
+		if err == nil {
+			return s, nil
+		}
+		// A private server that was found may be stopped by its owner at any time.
+		var gone *pgconn.ConnectError
+		if !p.private || p.server != nil || !errors.As(err, &gone) || ctx.Err() != nil || time.Now().After(deadline) {
+			return nil, errors.Join(err, p.close(ctx))
+		}
 	}
-	s, err := p.open(ctx, how, cfg)
-	if err != nil {
-		return nil, errors.Join(err, p.close(ctx))
-	}
-	return s, nil
 }
 
 func (p place) open(ctx context.Context, how manner, cfg store.Config) (*session, error) {

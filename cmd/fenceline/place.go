@@ -22,10 +22,11 @@ const (
 
 // place is where a database is, and as whom it is entered.
 type place struct {
-	owner   string // connection string of the role that changes the schema
-	runtime string // connection string of everything else
-	private bool   // a private server, whoever started it
-	server  *embedded.Server
+	owner   string           // connection string of the role that changes the schema
+	runtime string           // connection string of everything else
+	private bool             // a private server, whoever started it
+	server  *embedded.Server // one that was started here
+	shared  bool             // others may have come to use it
 }
 
 // readable reads the addresses without using them.
@@ -66,7 +67,9 @@ func (d database) reach(ctx context.Context, a *app, how manner) (place, error) 
 	if how == serving {
 		return d.start(ctx, a)
 	}
-	return d.findOrStart(ctx, a)
+	p, err := d.findOrStart(ctx, a)
+	p.shared = true
+	return p, err
 }
 
 // startPatience bounds the wait for a server that another process is starting
@@ -124,7 +127,36 @@ func (p place) close(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer cancel()
+	if p.shared {
+		p.awaitOthers(ctx)
+	}
 	return p.server.Stop(ctx)
+}
+
+// othersPatience is how long a verb that runs a server for its own duration
+// leaves it to others that found it meanwhile.
+const othersPatience = 5 * time.Second
+
+// awaitOthers returns when nobody else is connected, or the time is over.
+func (p place) awaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, othersPatience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, p.owner)
+	if err != nil {
+		return
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for others := true; others; {
+		err := conn.QueryRow(ctx, `select exists (select from pg_stat_activity
+			where backend_type = 'client backend' and pid <> pg_backend_pid())`).Scan(&others)
+		if err != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func orElse(value, otherwise string) string {
