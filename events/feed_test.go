@@ -85,9 +85,17 @@ func TestAWatchThatBeginsNowMissesNothingAfterIt(t *testing.T) {
 	hub := f.live(events.Config{})
 	job := f.enqueue(1)[0]
 	l := f.claimOne()
-	for range 20 {
+	for n := range 20 {
+		var from events.From // now
+		if n%2 == 1 {
+			horizon, err := f.Horizon(f.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from.Position = horizon // by position, with nothing missed
+		}
 		before := f.stored(job)
-		r := f.watch(hub, []int64{job}, events.From{})
+		r := f.watch(hub, []int64{job}, from)
 		f.renewOne(l)
 		want := f.stored(job)[len(before):]
 		r.until(t, 2*time.Second, "the renewal", func() bool { return slices.Contains(r.seen[job], want[0]) })
@@ -153,10 +161,15 @@ func TestATransitionThatNobodyNotifiedComesBeforeTheOnesThatFollow(t *testing.T)
 func TestSilenceIsCoveredByASlowReading(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	hub := f.live(events.Config{Reread: 100 * time.Millisecond, Poll: 50 * time.Millisecond})
+	src := &countedReads{Store: f.Store}
+	hub, _ := f.hub(src, events.Config{Reread: 100 * time.Millisecond, Poll: 50 * time.Millisecond})
+	f.eventually("the feed is live", func() bool { return hub.Status().Live })
 	job := f.enqueue(1)[0] + 1
 	byID := f.watch(hub, []int64{job}, fromStart(job))
 	now := f.watch(hub, []int64{job}, events.From{})
+	f.exec(`select pg_current_xact_id()`) // so that the horizon moves on
+	begun := src.reads.Load()
+	f.eventually("the steady reading has begun", func() bool { return src.reads.Load() >= begun+6 })
 	value[int64](f, `select id from fenceline.enqueue($1, notify => false)`, kind)
 	byID.untilStored(f, 2*time.Second, job)
 	now.untilStored(f, 2*time.Second, job)

@@ -108,11 +108,21 @@ func (f *feed) eventually(what string, holds func() bool) {
 
 func within(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
+	if !pollFor(limit, holds) {
+		t.Fatalf("not within %v: %s", limit, what)
+	}
+}
+
+// poll is for goroutines that may not end a test; it gives up in the end.
+func poll(holds func() bool) bool { return pollFor(patience, holds) }
+
+func pollFor(limit time.Duration, holds func() bool) bool {
 	for deadline := time.Now().Add(limit); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", limit, what)
+			return false
 		}
 	}
+	return true
 }
 
 func (f *feed) enqueue(n int) []int64 {

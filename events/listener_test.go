@@ -145,19 +145,21 @@ func TestWhileNoConnectionListensTheWatchedJobsArePolled(t *testing.T) {
 	}
 }
 
+// What happens while no connection listens is notified to nobody, and the
+// first reading after the reconnect fails.
 func TestACatchUpThatFailsIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	hub := f.live(events.Config{ReconnectDelay: 20 * time.Millisecond, Reread: time.Hour})
+	hub := f.live(events.Config{ReconnectDelay: 300 * time.Millisecond, Poll: 24 * time.Hour})
 	jobs := f.enqueue(20) // more than the hub would ask about one by one
 	r := f.watch(hub, jobs, fromStart(jobs...))
+	r.untilStored(f, 2*time.Second, jobs...)
 	f.exec(`revoke select on fenceline.transitions from ` + store.RuntimeRole)
 	f.exec(`select pg_terminate_backend(pid) from pg_stat_activity
 	  where datname = current_database() and application_name = 'fenceline listener'`)
-	f.eventually("the first reading fails", func() bool {
-		return hub.Status().Degraded == events.ReadsFailing
-	})
-	l := f.claimOne() // recorded while nothing can be read
+	f.eventually("the listener is gone", func() bool { return hub.Status().Degraded == events.ListenerLost })
+	l := f.claimOne()
+	f.eventually("the first reading fails", func() bool { return hub.Status().Degraded == events.ReadsFailing })
 	f.exec(`grant select on fenceline.transitions to ` + store.RuntimeRole)
 	r.untilStored(f, 5*time.Second, jobs...)
 	f.eventually("the feed is live again", func() bool { return hub.Status().Live })
