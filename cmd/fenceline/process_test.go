@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,6 +63,22 @@ func runWith(t *testing.T, env []string, stdin string, args ...string) result {
 // onDB is the environment that names a database.
 func onDB(url string) []string { return []string{"DATABASE_URL=" + url} }
 
+// newDir is a directory whose path is short enough for a socket in it, whatever
+// the test is called.
+func newDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "fenceline-cmd-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return filepath.Join(dir, "data")
+}
+
 // inDir is the environment that names a data directory.
 func inDir(dir string) []string { return []string{"FENCELINE_DATA_DIR=" + dir} }
 
@@ -107,7 +124,7 @@ type process struct {
 	done     chan struct{}
 }
 
-// begin starts the program; what is left of it is killed with the test.
+// begin starts the program; it is ended with the test.
 func begin(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t, program(env, args...), &safeBuffer{}, &safeBuffer{}, make(chan struct{})}
@@ -117,13 +134,23 @@ func begin(t *testing.T, env []string, args ...string) *process {
 	}
 	go func() { defer close(p.done); p.cmd.Wait() }()
 	t.Cleanup(func() {
-		p.cmd.Process.Kill()
-		<-p.done
+		p.endInOrder()
 		if t.Failed() {
 			t.Logf("standard error of %v:\n%s", p.cmd.Args[1:], p.err)
 		}
 	})
 	return p
+}
+
+// endInOrder leaves nothing of a process, nor of a database server that it runs.
+func (p *process) endInOrder() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(patience / 2):
+		p.cmd.Process.Kill()
+		<-p.done
+	}
 }
 
 func (p *process) signal(s syscall.Signal) {

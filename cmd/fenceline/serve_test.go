@@ -75,8 +75,8 @@ func script(t *testing.T, text string) string {
 
 func TestOneCommandServesAConsoleAndWorksJobsOnADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	env := inDir(filepath.Join(dir, "data"))
+	data := newDir(t)
+	env := inDir(data)
 	s := serve(t, env, "--command", "echo=/bin/cat")
 	if !s.isReady() {
 		t.Fatal("it is not ready")
@@ -95,7 +95,7 @@ func TestOneCommandServesAConsoleAndWorksJobsOnADatabaseOfItsOwn(t *testing.T) {
 		t.Errorf("the job's page answers %d", code)
 	}
 
-	aSecondServeHarmsNothing(t, s, env, dir)
+	aSecondServeHarmsNothing(t, s, env)
 
 	s.signal(syscall.SIGKILL)
 	s.wait()
@@ -107,7 +107,7 @@ func TestOneCommandServesAConsoleAndWorksJobsOnADatabaseOfItsOwn(t *testing.T) {
 	if code := s.wait(); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, s.err)
 	}
-	log, err := os.ReadFile(filepath.Join(dir, "data", "postgres.log"))
+	log, err := os.ReadFile(filepath.Join(data, "postgres.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,20 +117,20 @@ func TestOneCommandServesAConsoleAndWorksJobsOnADatabaseOfItsOwn(t *testing.T) {
 	// Without a server, a verb runs one for its own duration.
 	runWith(t, env, "", "jobs", "list").wants(t, exitOK)
 
-	version := filepath.Join(dir, "data", "data", "PG_VERSION")
+	version := filepath.Join(data, "data", "PG_VERSION")
 	if err := os.WriteFile(version, []byte("9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runWith(t, env, "", "serve", "--listen", "127.0.0.1:0").complains(t, exitRefused, "PostgreSQL 9", "nothing was changed")
 }
 
-func aSecondServeHarmsNothing(t *testing.T, s *server, env []string, dir string) {
+func aSecondServeHarmsNothing(t *testing.T, s *server, env []string) {
 	t.Helper()
 	address := strings.TrimPrefix(s.url, "http://")
 	second := runWith(t, env, "", "serve", "--listen", "127.0.0.1:0", "--log-level", "warn")
 	second.complains(t, exitRefused, "is in use", "data", strconv.Itoa(s.cmd.Process.Pid))
 	runWith(t, env, "", "serve", "--listen", address).complains(t, exitRefused, "is taken", "already runs")
-	other := filepath.Join(dir, "other")
+	other := newDir(t)
 	runWith(t, inDir(other), "", "serve", "--listen", address).complains(t, exitRefused, "--listen", address, "is taken")
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a serve that cannot listen made a data directory")
@@ -142,14 +142,13 @@ func aSecondServeHarmsNothing(t *testing.T, s *server, env []string, dir string)
 
 func TestWithoutServerProgramsTheCommandThatBringsThemIsNamed(t *testing.T) {
 	t.Parallel()
-	r := runWith(t, inDir(t.TempDir()), "", "serve", "--listen", "127.0.0.1:0", "--postgres-bin", t.TempDir())
+	r := runWith(t, inDir(newDir(t)), "", "serve", "--listen", "127.0.0.1:0", "--postgres-bin", t.TempDir())
 	r.complains(t, exitRefused, "PostgreSQL server", "initdb")
 }
 
 func TestServeSaysThatItsDatabaseServerDied(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := serve(t, inDir(dir))
+	s := serve(t, inDir(newDir(t)))
 	pid := regexp.MustCompile(`"msg":"database server started".*"pid":(\d+)`).FindStringSubmatch(s.err.String())
 	if pid == nil {
 		t.Fatalf("the log names no server: %s", s.err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 func TestVerbsAtOnceShareAServerThatNoneOfThemFound(t *testing.T) {
 	t.Parallel()
-	env := inDir(filepath.Join(t.TempDir(), "data"))
+	env := inDir(newDir(t))
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
@@ -25,7 +24,7 @@ func TestVerbsAtOnceShareAServerThatNoneOfThemFound(t *testing.T) {
 
 func TestAWorkerOutlivesTheServeWhoseDatabaseItShares(t *testing.T) {
 	t.Parallel()
-	env := inDir(filepath.Join(t.TempDir(), "data"))
+	env := inDir(newDir(t))
 	first := serve(t, env, "--workers", "0")
 	w := begin(t, env, "worker")
 	state := func(id string) any {
