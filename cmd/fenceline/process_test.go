@@ -71,6 +71,10 @@ func newDir(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The server of root's tests runs as another user.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
