@@ -28,13 +28,15 @@ const patience = 20 * time.Second
 // console is a server with a database and a feed of its own, reached over TCP.
 type console struct {
 	*web.Server
-	t      *testing.T
-	ctx    context.Context
-	store  *store.Store
-	hub    *events.Hub
-	owner  *pgx.Conn
-	url    string // without a slash at the end
-	client *http.Client
+	t     *testing.T
+	ctx   context.Context
+	store *store.Store
+	hub   *events.Hub
+	owner *pgx.Conn
+
+	ownerURL string
+	url      string // without a slash at the end
+	client   *http.Client
 }
 
 // open starts a console; change may alter its configuration.
@@ -43,6 +45,12 @@ func open(t *testing.T, change ...func(*web.Config)) *console {
 	t.Parallel()
 	st, ownerURL := storetest.NewWithURL(t)
 	return openOn(t, st, ownerURL, change...)
+}
+
+// another is one more process on the same database.
+func (c *console) another(change ...func(*web.Config)) *console {
+	c.t.Helper()
+	return openOn(c.t, c.store, c.ownerURL, change...)
 }
 
 func openOn(t *testing.T, st *store.Store, ownerURL string, change ...func(*web.Config)) *console {
@@ -78,7 +86,7 @@ func openOn(t *testing.T, st *store.Store, ownerURL string, change ...func(*web.
 		front.Close()
 	})
 	return &console{
-		Server: server, t: t, ctx: t.Context(), store: st, hub: hub, owner: owner, url: front.URL,
+		Server: server, t: t, ctx: t.Context(), store: st, hub: hub, owner: owner, ownerURL: ownerURL, url: front.URL,
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }
