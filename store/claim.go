@@ -44,7 +44,9 @@ const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind,
 
 // The guard of a claim is the claim index: available, in the queue, of a kind
 // that is handled. The limit stays in a CTE of its own, where the planner
-// cannot lock more rows than it keeps.
+// cannot lock more rows than it keeps. It is then taken through an array: "some
+// limit" is expected to be a tenth of the table, which would all be read to join
+// that many, and "some array" to be short.
 const claimSQL = `
 with picked as materialized (
   select j.id, j.kind, j.queue, j.generation, j.revision, j.attempts_used, j.max_attempts, j.run_at
@@ -60,7 +62,8 @@ with picked as materialized (
 ), claim as materialized (
   select p.*, c.at, ($4::uuid[])[row_number() over ()] as attempt_id,
          ($3::bigint[])[array_position($2::text[], p.kind)] as lease
-  from picked p
+  from unnest(array (select p from picked p)) as p
+    (id bigint, kind text, queue text, generation bigint, revision bigint, attempts_used integer, max_attempts integer, run_at timestamptz)
   cross join clock c
 ), changed as (
   update fenceline.jobs j
@@ -97,7 +100,7 @@ func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
 		}
 		kinds[i], leases[i] = k.Kind, k.Lease.Microseconds()
 	}
-	rows, err := s.pool.Query(ctx, claimSQL, p.Queue, kinds, leases, p.AttemptIDs, p.Worker, len(p.AttemptIDs))
+	rows, err := s.pool.Query(ctx, claimSQL, planned(len(p.AttemptIDs), p.Queue, kinds, leases, p.AttemptIDs, p.Worker, len(p.AttemptIDs))...)
 	if err != nil {
 		return s.recoverClaim(ctx, p, err)
 	}

@@ -78,7 +78,7 @@ select e.id, ` + notified + ` and (e.to_state <> 'available' or ` + workNotified
 // row that another session holds is left for the next call. It returns how
 // many it expired.
 func (s *Store) Expire(ctx context.Context, limit int, b Backoff) (int, error) {
-	tag, err := s.pool.Exec(ctx, expireSQL, limit, b.Base.Seconds(), b.Cap.Seconds())
+	tag, err := s.pool.Exec(ctx, expireSQL, planned(limit, limit, b.Base.Seconds(), b.Cap.Seconds())...)
 	if err != nil {
 		return 0, fmt.Errorf("expire: %w", err)
 	}

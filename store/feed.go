@@ -57,7 +57,9 @@ func (s *Store) TransitionsAfter(ctx context.Context, cursors []Cursor, limit in
 // transaction xid or a later one wrote: what a reader misses whose position is
 // xid. It may repeat what the reader has, and misses nothing.
 func (s *Store) TransitionsSince(ctx context.Context, jobs []int64, xid uint64, limit int) (Batch, error) {
-	return s.follow(ctx, limit, `fenceline.transitions t where t.job_id = any ($1) and t.xid >= $2::text::xid8`, jobs, fmt.Sprint(xid))
+	// Compared by a function, so that no index leads from an old position
+	// through everything since: the jobs' own index does.
+	return s.follow(ctx, limit, `fenceline.transitions t where t.job_id = any ($1) and xid8cmp(t.xid, $2::text::xid8) >= 0`, jobs, fmt.Sprint(xid))
 }
 
 func (s *Store) follow(ctx context.Context, limit int, from string, args ...any) (Batch, error) {

@@ -77,11 +77,13 @@ select count(*) filter (where live), count(*) filter (where not live), clock_tim
        min(claimed_at) filter (where live)
 from running`
 
+// Windows reach back from now(), which an index and the partitions can be
+// searched by; clock_timestamp() would be compared with every row ever lost.
 const homeExpiredSQL = `
 with expired as materialized (
   select t.job_id, t.generation, t.attempt_id, t.id, t.lease_until
   from fenceline.transitions t
-  where t.type = 'expired' and t.at > clock_timestamp() - $3::interval and t.queue <> $2
+  where t.type = 'expired' and t.at > now() - $3::interval and t.queue <> $2
   order by t.at desc
   limit $1
 ), now as materialized (
@@ -99,20 +101,28 @@ select count(*),
 from now`
 
 // What a fenced log cannot hold: an accepted write of an attempt after the
-// record that took its authority away.
+// record that took its authority away. The times leave the partitions of other
+// days out; "offset 0" keeps the planner from reading them all into a hash.
 const homeStaleSQL = `
-with lost as materialized (
-  select t.job_id, t.attempt_id, min(t.id) as id, count(*) filter (where t.type = 'rejected') as refused, t.type, t.reason
+with recent as materialized (
+  select t.job_id, t.attempt_id, t.id, t.type, t.reason
   from fenceline.transitions t
-  where t.type in ('rejected', 'expired') and t.at > clock_timestamp() - $3::interval and t.queue <> $2
-  group by t.job_id, t.attempt_id, t.type, t.reason
+  where t.type in ('rejected', 'expired') and t.at > now() - $3::interval and t.queue <> $2
+  order by t.at desc
+  limit 10 * $1::bigint
+), lost as materialized (
+  select r.job_id, r.attempt_id, min(r.id) as id, count(*) filter (where r.type = 'rejected') as refused, r.type, r.reason
+  from recent r
+  group by r.job_id, r.attempt_id, r.type, r.reason
   limit $1
 )
 select coalesce(l.reason, ''), l.type = 'rejected', sum(l.refused)::bigint, count(distinct (l.job_id, l.attempt_id)),
        count(*) filter (where exists (
          select from fenceline.transitions t
          where t.job_id = l.job_id and t.attempt_id = l.attempt_id and t.id > l.id
-           and t.type in ('renewed', 'completed', 'failed', 'released')))
+           and t.type in ('renewed', 'completed', 'failed', 'released')
+           and t.at > now() - $3::interval - interval '1 day' and t.at < now() + interval '1 day'
+         offset 0))
 from lost l
 group by 1, 2`
 
@@ -171,7 +181,7 @@ func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	rows, err = tx.Query(ctx, `select `+transitionColumns+` from fenceline.transitions t
-		where t.type = 'rejected' and t.at > clock_timestamp() - $1::interval and t.queue <> $2
+		where t.type = 'rejected' and t.at > now() - $1::interval and t.queue <> $2
 		order by t.at desc limit 8`, HomeWindow, DrillQueue)
 	if err != nil {
 		return err

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
+// The moment of the statement, unlike clock_timestamp(), is a bound of the
+// index: the jobs that are not due yet are not looked at.
 const promoteSQL = `
 with due as materialized (
   select j.id, j.kind, j.queue, j.state, j.revision, j.run_at, j.attempts_used, j.max_attempts
   from fenceline.jobs j
   where j.state in ('scheduled', 'retryable')
-    and j.run_at <= clock_timestamp()
+    and j.run_at <= statement_timestamp()
   order by j.run_at
   limit $1
   for no key update skip locked
@@ -35,7 +37,7 @@ select d.id, ` + notified + `, ` + workNotified + ` from due d`
 // Promote makes up to limit jobs available whose due time has come. Any number
 // of processes may call it at once. It returns how many it promoted.
 func (s *Store) Promote(ctx context.Context, limit int) (int, error) {
-	tag, err := s.pool.Exec(ctx, promoteSQL, limit)
+	tag, err := s.pool.Exec(ctx, promoteSQL, planned(limit, limit)...)
 	if err != nil {
 		return 0, fmt.Errorf("promote: %w", err)
 	}

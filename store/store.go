@@ -112,9 +112,11 @@ func prepare(ctx context.Context, conn *pgx.ConnConfig, cfg Config) error {
 		"tcp_keepalives_interval":             "5",
 		"tcp_keepalives_count":                "2",
 		// A plan made while the tables were empty must not scan them once they
-		// are full, and no statement here is long enough to repay compiling.
-		"enable_seqscan": "off",
-		"jit":            "off",
+		// are full; a bitmap is made of every finished job before the first is
+		// counted. No statement here is long enough to repay compiling.
+		"enable_seqscan":    "off",
+		"enable_bitmapscan": "off",
+		"jit":               "off",
 	} {
 		if _, given := conn.RuntimeParams[name]; !given || name != "application_name" {
 			conn.RuntimeParams[name] = value
