@@ -37,9 +37,13 @@ func OpenTraced(ctx context.Context, cfg Config, tracer pgx.QueryTracer) (*Store
 	if err != nil {
 		return nil, err
 	}
-	traced := s.pool.Config()
-	traced.ConnConfig.Tracer = tracer
-	s.pool.Close()
-	s.pool, err = pgxpool.NewWithConfig(ctx, traced)
-	return s, err
+	for _, pool := range []**pgxpool.Pool{&s.pool, &s.renewals} {
+		traced := (*pool).Config()
+		traced.ConnConfig.Tracer = tracer
+		(*pool).Close()
+		if *pool, err = pgxpool.NewWithConfig(ctx, traced); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
