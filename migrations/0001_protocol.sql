@@ -5,16 +5,22 @@
 -- +goose StatementBegin
 do $$
 begin
-  if not exists (select from pg_roles where rolname = 'fenceline_runtime') then
-    create role fenceline_runtime login;
-  end if;
-  if not pg_has_role(current_user, 'fenceline_runtime', 'member') then
-    execute format('grant fenceline_runtime to %I', current_user);
-  end if;
-exception
   -- Roles belong to the whole cluster: another database's migration may be
-  -- making the same one now.
-  when unique_violation or duplicate_object then null;
+  -- doing the same now.
+  begin
+    if not exists (select from pg_roles where rolname = 'fenceline_runtime') then
+      create role fenceline_runtime login;
+    end if;
+  exception
+    when unique_violation or duplicate_object then null;
+  end;
+  begin
+    if not pg_has_role(current_user, 'fenceline_runtime', 'member') then
+      execute format('grant fenceline_runtime to %I', current_user);
+    end if;
+  exception
+    when unique_violation then null;
+  end;
 end
 $$;
 -- +goose StatementEnd
@@ -115,15 +121,20 @@ create index transitions_lost on fenceline.transitions (at) where type in ('expi
 -- of one.
 create table fenceline.transitions_rest partition of fenceline.transitions default;
 
+-- Making a partition needs the log for itself for a moment. While somebody
+-- reads all of it that moment does not come, and everybody who came later would
+-- wait too: so it gives up soon, and the next call tries again.
 -- +goose StatementBegin
 create function fenceline.ensure_partitions(days integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
 declare
   day date;
   name text;
   made integer := 0;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('fenceline.ensure_partitions', 0));
+  if not pg_try_advisory_xact_lock(hashtextextended('fenceline.ensure_partitions', 0)) then
+    return 0;
+  end if;
   for day in select generate_series(
       (now() at time zone 'utc')::date, (now() at time zone 'utc')::date + least(days, 31), interval '1 day')::date
   loop
@@ -140,6 +151,7 @@ begin
     exception
       -- Rows of that day already lie in the rest partition: they stay there.
       when check_violation then null;
+      when lock_not_available then return made;
     end;
   end loop;
   return made;

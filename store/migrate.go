@@ -44,8 +44,16 @@ func Migrate(ctx context.Context, url string) error {
 	if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", int64(migrateLock)); err != nil {
 		return fmt.Errorf("wait for another migration: %w", err)
 	}
-	if _, err := conn.Exec(ctx, "create schema if not exists fenceline"); err != nil {
-		return fmt.Errorf("create schema fenceline: %w", err)
+	// An owner of the schema need not be allowed to make one, and "if not
+	// exists" asks for that right first.
+	var exists bool
+	if err := conn.QueryRow(ctx, "select to_regnamespace('fenceline') is not null").Scan(&exists); err != nil {
+		return fmt.Errorf("look for schema fenceline: %w", err)
+	}
+	if !exists {
+		if _, err := conn.Exec(ctx, "create schema fenceline"); err != nil {
+			return fmt.Errorf("create schema fenceline: %w", err)
+		}
 	}
 	return migrateLocked(ctx, cfg)
 }
