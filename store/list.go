@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -144,7 +145,10 @@ func (s *Store) Jobs(ctx context.Context, f Filter) (Page, error) {
 		if more || p.Bound > 0 {
 			p.Prev = edge
 		}
-		p.Next = f.After + 1
+		p.Next = f.After
+		if p.Next < math.MaxInt64 {
+			p.Next++
+		}
 		return p, nil
 	}
 	if more || p.Bound > 0 {
