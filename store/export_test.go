@@ -7,26 +7,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The statements themselves, for the tests that look at their plans.
+// What the tests need to know of the bounds.
 const (
-	ClaimSQL       = claimSQL
-	RenewSQL       = renewSQL
-	CompleteSQL    = completeSQL
-	FailSQL        = failSQL
-	ReleaseSQL     = releaseSQL
-	ExpireSQL      = expireSQL
-	PromoteSQL     = promoteSQL
-	HomeRunningSQL = homeRunningSQL
-	HomeExpiredSQL = homeExpiredSQL
-	HomeStaleSQL   = homeStaleSQL
-	SearchBound    = searchBound
-	CountBound     = countBound
-	CustomFrom     = custom
-	VersionTable   = versionTable
+	SearchBound  = searchBound
+	CountBound   = countBound
+	VersionTable = versionTable
 )
-
-// ListSQL is the statement that reads a page.
-func ListSQL(f Filter) string { return listSQL(f) }
 
 // Pools are the connections as the verbs use them.
 func (s *Store) Pools() (all, renewals *pgxpool.Pool) { return s.pool, s.renewals }
