@@ -113,7 +113,7 @@ func TestWhatCheckJSONAcceptsPostgreSQLKeepsDigitForDigit(t *testing.T) {
 	for _, text := range jsonCorpus {
 		k.hold(t, []byte(text))
 	}
-	for range 4000 {
+	for range 2000 {
 		raw := mutated(random, []byte(jsonCorpus[random.IntN(len(jsonCorpus))]))
 		if k.hold(t, raw) {
 			accepted++
@@ -124,7 +124,7 @@ func TestWhatCheckJSONAcceptsPostgreSQLKeepsDigitForDigit(t *testing.T) {
 			t.Fatalf("seed %d: %.500q", seed, raw)
 		}
 	}
-	if accepted < 500 || refused < 500 {
+	if accepted < 200 || refused < 200 {
 		t.Errorf("%d accepted, %d refused: the texts are all of one sort", accepted, refused)
 	}
 }

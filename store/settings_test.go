@@ -111,7 +111,7 @@ func TestASessionThatIsStoppedInsideATransactionIsFreed(t *testing.T) {
 // has changed nothing, and works when it is offered again.
 func TestAWaitForARowIsBounded(t *testing.T) {
 	f := open(t)
-	const patience = 300 * time.Millisecond
+	const patience = 150 * time.Millisecond
 	s := storetest.Open(t, store.Config{URL: f.url, LockTimeout: patience})
 	id := f.enqueue(store.Request{Key: "march"})
 	l := f.claim("a")

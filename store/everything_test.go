@@ -1,0 +1,133 @@
+package store_test
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// everything has the store do all that it does, in small and large batches.
+func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
+	f.t.Helper()
+	check := func(err error) {
+		f.t.Helper()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	for _, n := range []int{15, 500} {
+		claim := func() []store.Claimed {
+			step("claim", n)
+			claimed, err := s.Claim(f.ctx, store.ClaimParams{Worker: "w", Queue: store.DefaultQueue, AttemptIDs: attempts(n),
+				Kinds: []store.KindLease{{Kind: "mail", Lease: lease}, {Kind: "report", Lease: lease}}})
+			check(err)
+			if len(claimed) != n {
+				f.t.Fatalf("claimed %d, want %d", len(claimed), n)
+			}
+			return claimed
+		}
+		held := claim()
+		renewals, completions := make([]store.Renewal, n), make([]store.Completion, n)
+		failures, releases := make([]store.Failure, n), make([]store.Released, n)
+		lapsing := make([]int64, n)
+		for i, c := range held {
+			renewals[i] = store.Renewal{Lease: c.Lease, For: lease}
+			completions[i] = store.Completion{Lease: c.Lease, Result: json.RawMessage("1"), Output: "said"}
+			lapsing[i] = c.Lease.JobID
+		}
+		completions[0].FollowUps = []store.FollowUp{{Name: "mail", Request: store.Request{Kind: "mail"}}}
+		step("renew", n)
+		_, err := s.Renew(f.ctx, "w", renewals)
+		check(err)
+		step("complete", n)
+		_, err = s.Complete(f.ctx, "w", completions)
+		check(err)
+		step("refused", n)
+		for i := range completions {
+			completions[i].Lease.AttemptID = uuid.Must(uuid.NewV7())
+		}
+		_, err = s.Complete(f.ctx, "w", completions)
+		check(err)
+		step("superseded", n)
+		for i := range completions {
+			completions[i].Lease.Generation--
+		}
+		_, err = s.Complete(f.ctx, "w", completions)
+		check(err)
+		step("repeated", n)
+		for i, c := range held {
+			completions[i] = store.Completion{Lease: c.Lease, Result: json.RawMessage("1")}
+		}
+		_, err = s.Complete(f.ctx, "w", completions)
+		check(err)
+		for i, c := range claim() {
+			releases[i] = store.Released{Lease: c.Lease}
+		}
+		step("release", n)
+		_, err = s.Release(f.ctx, "w", releases)
+		check(err)
+		for i, c := range claim() {
+			failures[i] = store.Failure{Lease: c.Lease, Delay: time.Hour, Error: store.AttemptError{Class: "timeout"}, Output: "said"}
+		}
+		step("fail", n)
+		_, err = s.Fail(f.ctx, "w", failures)
+		check(err)
+		for i, c := range claim() {
+			lapsing[i] = c.Lease.JobID
+		}
+		f.exec("update fenceline.jobs set lease_until = clock_timestamp() where id = any ($1)", lapsing)
+		step("expire", n)
+		_, err = s.Expire(f.ctx, n, store.DefaultBackoff)
+		check(err)
+		step("promote", n)
+		_, err = s.Promote(f.ctx, n)
+		check(err)
+	}
+	step("home", 1)
+	_, err := s.Home(f.ctx)
+	check(err)
+	step("next due", 1)
+	_, _, err = s.NextDue(f.ctx)
+	check(err)
+	middle := int64(planFinished / 2)
+	for name, filter := range map[string]store.Filter{
+		"list": {}, "list before": {Before: middle}, "list after": {After: middle}, "list state": {State: store.Completed, Before: middle},
+		"list few": {State: store.Running}, "list none": {State: store.Terminated}, "list kind": {Kind: "mail", Before: middle}, "list kind state": {Kind: "report", State: store.Completed},
+		"list queue": {Queue: "nowhere", After: middle}, "list key": {Kind: "report", Key: "march"}, "list key only": {Key: "march"},
+	} {
+		if filter.Kind+filter.Queue+filter.Key != "" {
+			name = "search"
+		}
+		step(strings.Fields(name)[0], 50)
+		_, err := s.Jobs(f.ctx, filter)
+		check(err)
+	}
+	step("view", 1)
+	view, err := s.JobView(f.ctx, middle)
+	check(err)
+	step("after", 500)
+	cursors := make([]store.Cursor, 500)
+	for i := range cursors {
+		cursors[i].JobID = middle + int64(i)
+	}
+	_, err = s.TransitionsAfter(f.ctx, cursors, 5000)
+	check(err)
+	step("of", 1)
+	_, err = s.TransitionsOf(f.ctx, []uint64{view.Horizon - 1, view.Horizon - 2}, nil)
+	check(err)
+	step("of", 1)
+	_, err = s.TransitionsOf(f.ctx, []uint64{view.Horizon - 1, view.Horizon - 2}, []int64{middle})
+	check(err)
+	step("since", 1)
+	_, err = s.TransitionsSince(f.ctx, []int64{middle, middle + 1}, 0, 1000)
+	check(err)
+	step("operate", 1)
+	_, err = s.Requeue(f.ctx, store.OperatorParams{JobID: middle, Seen: view.Job.Revision, Actor: "oncall", Reason: "again"})
+	check(err)
+	_, err = s.Terminate(f.ctx, store.OperatorParams{JobID: middle, Seen: view.Job.Revision + 1, Actor: "oncall", Reason: "no"})
+	check(err)
+}
