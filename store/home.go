@@ -46,6 +46,7 @@ type Home struct {
 
 	// Stale attempts: writes refused in the window, by reason, and writes of an
 	// attempt accepted after its lease had expired or a write of it was refused.
+	// Of a window that lost more than 100,000, the newest are told.
 	Refused  map[Reason]int64
 	Accepted int64
 	Checked  int64 // attempts that lost their authority in the window and were looked at for Accepted
