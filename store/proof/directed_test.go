@@ -1,0 +1,269 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// directed are the tests of what chance seldom meets. Each says what is wrong.
+var directed = []struct {
+	name  string
+	check func(*testing.T, *Stage) error
+}{
+	{"late write behind a bare lock", lateWrite},
+	{"repeat that waited for a newer claim", waitingRepeat},
+	{"repeat after its log was dropped", forgottenRepeat},
+	{"held rows are stepped over", heldRow},
+	{"a walk along every edge", everyEdge},
+}
+
+// check leaves no job behind that the next check could claim. A step that a check
+// takes for granted and that goes wrong is what is wrong.
+func check(t *testing.T, stage *Stage, of func(*testing.T, *Stage) error) (wrong error) {
+	t.Helper()
+	defer func() {
+		if m, missed := recover().(misstep); missed {
+			wrong = m
+		}
+		if err := stage.tidy(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	return of(t, stage)
+}
+
+type misstep struct{ error }
+
+func TestTheDirectedChecksFindNothingWrong(t *testing.T) {
+	stage := stages(t, 1)[0]
+	for _, d := range directed {
+		t.Run(d.name, func(t *testing.T) {
+			if err := check(t, stage, d.check); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// scene is one job of a directed test. Its attempts are numbers, as elsewhere.
+type scene struct {
+	*subject
+	t   *testing.T
+	ctx context.Context
+}
+
+func newScene(t *testing.T, stage *Stage) *scene {
+	s := &scene{subject: &subject{Stage: stage, names: newNames()}, t: t, ctx: t.Context()}
+	s.key = fmt.Sprintf("%016x", s.salt)
+	var a Answer
+	if s.id, a = s.enqueue(s.ctx, Call{Verb: Enqueue, Budget: 5}); a.Verdict != Accepted {
+		panic(misstep{fmt.Errorf("enqueue: %s", a)})
+	}
+	return s
+}
+
+func (s *scene) lease(by Fence) store.Lease {
+	return store.Lease{JobID: s.id, AttemptID: s.names.id(by.Attempt), Generation: by.Generation}
+}
+
+// claimFor claims the scene's job under a lease of that length.
+func (s *scene) claimFor(attempt int, lease time.Duration) (Fence, time.Time) {
+	s.t.Helper()
+	claimed, err := s.store.Claim(s.ctx, store.ClaimParams{
+		Worker: "worker", Queue: queue, Kinds: []store.KindLease{{Kind: kind, Lease: lease}}, AttemptIDs: []uuid.UUID{s.names.id(attempt)},
+	})
+	if err != nil || len(claimed) != 1 || claimed[0].Lease.JobID != s.id {
+		panic(misstep{fmt.Errorf("claim: %+v, %w", claimed, err)})
+	}
+	return Fence{attempt, claimed[0].Lease.Generation}, claimed[0].Lease.Until
+}
+
+// lock holds the row in another session until the returned function is called.
+func (s *scene) lock() (release func()) {
+	s.t.Helper()
+	tx, err := s.owner.Begin(s.ctx)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := tx.Exec(s.ctx, lockSQL, s.id); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() { tx.Rollback(context.WithoutCancel(s.ctx)) }
+}
+
+// until polls the database for a fact.
+func (s *scene) until(sql string, args ...any) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		var done bool
+		if err := s.owner.QueryRow(s.ctx, sql, args...).Scan(&done); err != nil {
+			s.t.Fatal(err)
+		}
+		if done {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("in vain: %s", sql)
+		}
+	}
+}
+
+const waitsSQL = `select exists (select from pg_stat_activity where datname = current_database() 
+  and backend_type = 'client backend' and wait_event_type = 'Lock')`
+
+// lateWrite offers each verb while the lease lives, behind a session that holds
+// the row, changes nothing, and lets go when the deadline has passed.
+func lateWrite(t *testing.T, stage *Stage) error {
+	var wrong error
+	for _, verb := range []Verb{Renew, Complete, Fail, Release} {
+		s := newScene(t, stage)
+		for attempt, lease := 1, 100*time.Millisecond; ; attempt, lease = attempt+1, 2*lease {
+			inTime, a := s.late(verb, attempt, lease)
+			if !inTime {
+				s.owner.Exec(s.ctx, "update fenceline.jobs set state = 'available', attempt_end = 'released', max_attempts = 20 where id = $1", s.id)
+				continue
+			}
+			if a.Verdict != Verdict(store.ReasonLeaseExpired) {
+				wrong = errors.Join(wrong, fmt.Errorf("%s: %s", verb, a))
+			}
+			break
+		}
+		if err := stage.tidy(s.ctx); err != nil {
+			return err
+		}
+	}
+	return wrong
+}
+
+// late reports whether the write was waiting before its deadline passed, as the
+// test means it to.
+func (s *scene) late(verb Verb, attempt int, lease time.Duration) (inTime bool, a Answer) {
+	by, deadline := s.claimFor(attempt, lease)
+	release := s.lock()
+	defer release()
+	answer := make(chan Answer, 1)
+	go func() { answer <- s.perform(s.ctx, Call{Verb: verb, By: by, Started: true}, 0) }()
+	s.until(waitsSQL)
+	if err := s.owner.QueryRow(s.ctx, "select clock_timestamp() < $1", deadline).Scan(&inTime); err != nil {
+		s.t.Fatal(err)
+	}
+	s.until("select clock_timestamp() > $1", deadline)
+	release()
+	return inTime, <-answer
+}
+
+// waitingRepeat offers a failure again in a batch that waits for another job,
+// while the first copy is accepted and the job claimed anew.
+func waitingRepeat(t *testing.T, stage *Stage) error {
+	first, second := newScene(t, stage), newScene(t, stage)
+	a, _ := first.claimFor(1, longLease)
+	b, _ := second.claimFor(1, longLease)
+	release := first.lock()
+	defer release()
+	type answer struct {
+		out []store.Outcome
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		out, err := stage.store.Fail(t.Context(), "worker", []store.Failure{{Lease: first.lease(a)}, {Lease: second.lease(b)}})
+		done <- answer{out, err}
+	}()
+	first.until(waitsSQL)
+	if got := second.perform(t.Context(), Call{Verb: Fail, By: b}, 0); got.Verdict != Accepted {
+		return fmt.Errorf("the first copy: %s", got)
+	}
+	second.claimFor(2, longLease)
+	release()
+	got := <-done
+	if got.err != nil {
+		return got.err
+	}
+	if v := offered(got.out[1]); v.Verdict != Repeated {
+		return fmt.Errorf("the repeat: %s", v)
+	}
+	return nil
+}
+
+// forgottenRepeat drops a result's transition, as retention does in time: the
+// row still knows whose result it holds.
+func forgottenRepeat(t *testing.T, stage *Stage) error {
+	s := newScene(t, stage)
+	by, _ := s.claimFor(1, longLease)
+	if err := s.must(Call{Verb: Complete, By: by}); err != nil {
+		return err
+	}
+	if err := s.must(Call{Verb: Requeue, Seen: 3}); err != nil {
+		return err
+	}
+	s.claimFor(2, longLease)
+	if _, err := s.owner.Exec(s.ctx, "delete from fenceline.transitions where job_id = $1 and generation = 1", s.id); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.perform(s.ctx, Call{Verb: Complete, By: by}, 0); a.Verdict != Repeated {
+		return fmt.Errorf("the repeat: %s", a)
+	}
+	return nil
+}
+
+// heldRow asks for a row that another session has changed and not committed:
+// claims and sweeps leave it for later.
+func heldRow(t *testing.T, stage *Stage) error {
+	var wrong error
+	for _, c := range []Call{{Verb: ClaimJob, By: Fence{Attempt: 1}}, {Verb: Expire}, {Verb: Promote}} {
+		s := newScene(t, stage)
+		switch c.Verb {
+		case Expire:
+			s.claimFor(2, longLease)
+			s.perform(s.ctx, Call{Verb: Lapse}, 0)
+		case Promote:
+			s.owner.Exec(s.ctx, "update fenceline.jobs set state = 'scheduled' where id = $1", s.id)
+		}
+		release := s.lock()
+		answer := make(chan Answer, 1)
+		go func() { answer <- s.perform(s.ctx, c, 0) }()
+		if a, waited := s.answerOrWait(answer); waited || a != (Answer{}) {
+			wrong = errors.Join(wrong, fmt.Errorf("%s of a held row: %s, waited %v", c.Verb, a, waited))
+			release()
+			if waited {
+				<-answer
+			}
+		}
+		release()
+		if err := stage.tidy(s.ctx); err != nil {
+			return err
+		}
+	}
+	return wrong
+}
+
+// answerOrWait returns the answer, or says that its session waits for a lock.
+func (s *scene) answerOrWait(answer chan Answer) (a Answer, waited bool) {
+	for {
+		select {
+		case a := <-answer:
+			return a, false
+		case <-time.After(2 * time.Millisecond):
+		}
+		if err := s.owner.QueryRow(s.ctx, waitsSQL).Scan(&waited); err != nil {
+			s.t.Fatal(err)
+		}
+		if waited {
+			return Answer{}, true
+		}
+	}
+}
+
+func (s *scene) must(c Call) error {
+	if a := s.perform(s.ctx, c, 0); a.Verdict != Accepted {
+		return fmt.Errorf("%s: %s", c, a)
+	}
+	return nil
+}

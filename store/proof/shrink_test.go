@@ -1,0 +1,54 @@
+package proof
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A counterexample is what a person has to understand: of a store that lets a
+// second claimer in, no more is left than two claims at once.
+func TestACounterexampleIsShrunkToWhatMattersAndShownAsATimeline(t *testing.T) {
+	var double mutant
+	for _, m := range mutants {
+		if m.rule == "claim: locks the row" {
+			double = m
+		}
+	}
+	stage := double.stage(t, new(atomic.Int64))
+	report, err := Run(t.Context(), []*Stage{stage}, seed(t), 0, 2000)
+	if err != nil || report.Failure == nil {
+		t.Fatalf("%d histories found nothing: %v", report.Histories, err)
+	}
+	h, err := stage.Shrink(t.Context(), report.Failure, 20*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := h.Timeline()
+	t.Logf("%d steps became %d\n%s", report.Failure.Script.Steps(), h.Script.Steps(), text)
+	if n := h.Script.Steps(); n > 8 || 2*n > report.Failure.Script.Steps() {
+		t.Errorf("%d steps are left", n)
+	}
+	for _, want := range []string{"broken: ", "claim as A", "I1: claimed generation", "the longest order that the protocol allows", "nothing to do", "on record", "the row: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the timeline does not say %q", want)
+		}
+	}
+}
+
+func TestAScriptIsTheSameForTheSameSeed(t *testing.T) {
+	for i := range uint64(200) {
+		a, b := NewScript(1, i), NewScript(1, i)
+		if a.Steps() != b.Steps() || a.Request != b.Request || a.Copies != b.Copies {
+			t.Fatalf("script %d: %d and %d steps", i, a.Steps(), b.Steps())
+		}
+		for client := range a.Clients {
+			for n := range a.Clients[client] {
+				if a.Clients[client][n] != b.Clients[client][n] {
+					t.Fatalf("script %d: %s takes %v and %v", i, who[client], a.Clients[client][n], b.Clients[client][n])
+				}
+			}
+		}
+	}
+}
