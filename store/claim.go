@@ -47,6 +47,10 @@ const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind,
 // cannot lock more rows than it keeps. It is then taken through an array: "some
 // limit" is expected to be a tenth of the table, which would all be read to join
 // that many, and "some array" to be short.
+//
+// The budget is written as it was locked. An update is first tried on the row of
+// the statement's snapshot, and a constraint would compare the new count with
+// the budget from before an operator raised it.
 const claimSQL = `
 with picked as materialized (
   select j.id, j.kind, j.queue, j.generation, j.revision, j.attempts_used, j.max_attempts, j.run_at
@@ -68,7 +72,8 @@ with picked as materialized (
 ), changed as (
   update fenceline.jobs j
   set state = 'running', generation = c.generation + 1, revision = c.revision + 1,
-      attempt_id = c.attempt_id, attempt_end = null, attempts_used = c.attempts_used + 1,
+      attempt_id = c.attempt_id, attempt_end = null,
+      attempts_used = c.attempts_used + 1, max_attempts = c.max_attempts,
       claimed_at = c.at, lease_until = c.at + c.lease * interval '1 microsecond', worker = $5,
       finished_at = null
   from claim c

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fenceline/fenceline/store"
 )
@@ -21,6 +22,7 @@ var directed = []struct {
 	{"repeat that waited for a newer claim", waitingRepeat},
 	{"repeat after its log was dropped", forgottenRepeat},
 	{"held rows are stepped over", heldRow},
+	{"claim on an old snapshot", oldSnapshot},
 	{"a walk along every edge", everyEdge},
 }
 
@@ -242,6 +244,73 @@ func heldRow(t *testing.T, stage *Stage) error {
 		}
 	}
 	return wrong
+}
+
+// gateSQL makes each look of the store at one job wait for an advisory lock,
+// while the snapshot of its statement grows old.
+const gateSQL = `
+create function fenceline.gate(id bigint) returns boolean language plpgsql as $$
+begin
+  if id = %[1]d then perform pg_advisory_xact_lock(%[1]d); end if;
+  return true;
+end $$;
+create policy gate on fenceline.jobs using (fenceline.gate(id));
+alter table fenceline.jobs enable row level security`
+
+const openGateSQL = `
+alter table fenceline.jobs disable row level security;
+drop policy gate on fenceline.jobs;
+drop function fenceline.gate(bigint)`
+
+// oldSnapshot claims a job that was claimed and requeued since the claim's
+// snapshot: what the row was then must not be mixed with what it is now.
+func oldSnapshot(t *testing.T, stage *Stage) error {
+	gate, err := stage.store.Enqueue(t.Context(), store.Request{Kind: kind, Queue: queue, Priority: -1})
+	if err != nil {
+		return err
+	}
+	s := newScene(t, stage)
+	s.exec("update fenceline.jobs set max_attempts = 1 where id = $1", s.id)
+	s.exec(fmt.Sprintf(gateSQL, gate.ID), pgx.QueryExecModeSimpleProtocol)
+	defer s.exec(openGateSQL, pgx.QueryExecModeSimpleProtocol)
+	holder, err := s.owner.Begin(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Rollback(s.ctx)
+	if _, err := holder.Exec(s.ctx, "select pg_advisory_xact_lock($1)", gate.ID); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		claimed, err := s.store.Claim(s.ctx, store.ClaimParams{
+			Worker: "worker", Queue: queue, Kinds: []store.KindLease{{Kind: kind, Lease: longLease}}, AttemptIDs: []uuid.UUID{s.names.id(2), s.names.id(3)},
+		})
+		if err == nil && len(claimed) != 2 {
+			err = fmt.Errorf("claimed %d jobs, want the gate and the one behind", len(claimed))
+		}
+		done <- err
+	}()
+	s.until(waitsSQL)
+	s.exec(`update fenceline.jobs set generation = 1, revision = 3, attempts_used = 1, max_attempts = 2,
+		attempt_id = $2, attempt_end = 'requeued', lease_until = clock_timestamp(), claimed_at = clock_timestamp() where id = $1`, s.id, s.names.id(1))
+	holder.Rollback(s.ctx)
+	if err := <-done; err != nil {
+		return err
+	}
+	want := Row{State: store.Running, Revision: 4, Generation: 2, Used: 2, Budget: 2}
+	got := s.perform(s.ctx, Call{Verb: Read}, 0).Row
+	if got.Attempt = 0; got != want {
+		return fmt.Errorf("the row is %s, want %s", got, want)
+	}
+	return nil
+}
+
+func (s *scene) exec(sql string, args ...any) {
+	s.t.Helper()
+	if _, err := s.owner.Exec(s.ctx, sql, args...); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // answerOrWait returns the answer, or says that its session waits for a lock.

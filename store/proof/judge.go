@@ -90,11 +90,11 @@ func (h *History) operations() []porcupine.Operation {
 // compareRecords holds the answers against the log: every change and every
 // refusal that was answered is on record once, and nothing else is.
 func (h *History) compareRecords() {
+	if h.lost() {
+		return
+	}
 	balance := map[string]int{}
 	for _, e := range h.Events {
-		if e.Answer.Lost {
-			return
-		}
 		if record := recordOf(e.Call, e.Answer); record != "" {
 			balance[record]++
 		}

@@ -92,6 +92,7 @@ var mutants = []mutant{
 	{rule: "claim: of handled kinds", in: inClaim, edits: []string{"and j.kind = any ($2::text[])", ""}},
 	{rule: "claim: raises the generation", in: inClaim, edits: []string{"c.generation + 1", "greatest(c.generation, 1)"}},
 	{rule: "claim: charges the budget", in: inClaim, edits: []string{"c.attempts_used + 1", "c.attempts_used"}},
+	{rule: "claim: takes the budget with the count", in: inClaim, edits: []string{"max_attempts = c.max_attempts,", ""}},
 	{rule: "claim: raises the revision", in: inClaim, edits: []string{"c.revision + 1", "c.revision"}},
 	{rule: "claim: takes the row over", in: inClaim, edits: []string{"attempt_id = c.attempt_id, attempt_end = null", "attempt_id = coalesce(j.attempt_id, c.attempt_id), attempt_end = null"}},
 

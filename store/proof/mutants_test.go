@@ -18,8 +18,8 @@ import (
 
 // How far each of the random searches goes for one mutant.
 const (
-	mutantHistories = 400
-	mutantRuns      = "20"
+	mutantHistories = 300
+	mutantRuns      = "12"
 )
 
 // TestEveryMutantIsCaught shows that the proofs of this package can fail: each

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,10 +49,15 @@ func (s *Stage) Play(ctx context.Context, script Script) (*History, error) {
 		return nil, err
 	}
 	h.judge()
-	if len(h.Broken) > 0 || len(script.Clients[closer]) < len(closing) {
-		return h, s.tidy(ctx)
+	if h.Job.State.Terminal() && len(h.Broken) == 0 && !h.lost() {
+		return h, nil
 	}
-	return h, nil
+	return h, s.tidy(ctx)
+}
+
+// lost reports whether an answer was, so that a call may still be under way.
+func (h *History) lost() bool {
+	return slices.ContainsFunc(h.Events, func(e Event) bool { return e.Answer.Lost })
 }
 
 // recital is a script while it is played.
@@ -152,12 +158,10 @@ func (r *recital) follow(ctx context.Context, client int, steps []Step) {
 // collect reads the log and the row, of one snapshot where a lost call may
 // still be under way.
 func (r *recital) collect(ctx context.Context, h *History) error {
-	for _, e := range h.Events {
-		if e.Answer.Lost {
-			v, err := r.store.JobView(ctx, r.id)
-			h.Log, h.Job = v.Transitions, v.Job
-			return err
-		}
+	if h.lost() {
+		v, err := r.store.JobView(ctx, r.id)
+		h.Log, h.Job = v.Transitions, v.Job
+		return err
 	}
 	var err error
 	if h.Log, err = r.store.Transitions(ctx, r.id, 0, 10000); err != nil {

@@ -60,8 +60,8 @@ const (
 	closer   = 5
 )
 
-// closing leaves no job behind that the sweeps of the next history would find.
-var closing = []Verb{Expire, Promote, ClaimJob, Look, Terminate}
+// closing shows whether anything is stuck, and what is left behind.
+var closing = []Verb{Expire, Promote, ClaimJob, Look}
 
 // author writes a script by drawing.
 type author struct {

@@ -91,7 +91,8 @@ func bystanders(ctx context.Context, url string) error {
 	return err
 }
 
-// tidy takes a job that a failed history left behind out of the way.
+// tidy takes the job that a history left behind out of the way of the next
+// one's claims and sweeps.
 func (s *Stage) tidy(ctx context.Context) error {
 	_, err := s.owner.Exec(ctx, `update fenceline.jobs set state = 'terminated', finished_at = clock_timestamp()
 		where queue = $1 and kind = $2 and state in ('available', 'running', 'retryable', 'scheduled')
