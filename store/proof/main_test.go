@@ -14,6 +14,8 @@ import (
 func TestMain(m *testing.M) {
 	// What fails is printed with its seed; nothing is left in the source tree.
 	flag.Set("rapid.nofailfile", "true")
+	// A mutant's tests mostly wait for their one database: two cores carry more.
+	flag.Set("test.parallel", "4")
 	// Histories are small and many: collecting them less often saves a tenth.
 	debug.SetGCPercent(400)
 	storetest.Main(m, storetest.NoLeaks)

@@ -99,15 +99,15 @@ func (m mutant) apply(sql string) (string, error) {
 // directed tests where neither found it.
 func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
 	var changed atomic.Int64
-	stages := []*Stage{m.stage(t, &changed), m.stage(t, &changed)}
-	report, err := Run(t.Context(), stages, seed, 0, mutantHistories)
+	stage := m.stage(t, &changed)
+	report, err := Run(t.Context(), []*Stage{stage}, seed, 0, mutantHistories)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if report.Failure != nil {
 		c.histories = report.Histories
 	}
-	c.runs = machineRuns(t, stages[0])
+	c.runs = machineRuns(t, stage)
 	if m.in != "" && changed.Load() == 0 {
 		t.Errorf("no statement was sent that holds %q", m.in)
 	}
@@ -115,7 +115,7 @@ func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
 		return c
 	}
 	for _, d := range directed {
-		if check(t, stages[0], d.check) != nil {
+		if check(t, stage, d.check) != nil {
 			c.directed = d.name
 		}
 	}

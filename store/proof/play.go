@@ -70,6 +70,7 @@ type recital struct {
 	events  []Event
 	claims  []Fence // everybody's, in the order in which the answers came
 	lost    []Fence // claims whose answer was lost: the generation is not known
+	busy    bool    // the newest claim is not known to be over
 	offer   Call    // the newest one
 	seen    []int64 // revisions that operators saw, oldest first
 	attempt int     // the last number given

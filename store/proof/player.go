@@ -13,8 +13,9 @@ type player struct {
 // take binds a step to what is known by now, asks, and remembers the answer.
 func (p *player) take(ctx context.Context, step Step) {
 	c := step.Call
-	if c.Verb.offers() && p.wouldClaim(step) {
-		c = Call{Verb: ClaimJob, Short: c.Short}
+	if c.Verb.offers() {
+		step = p.sensible(step)
+		c = step.Call
 	}
 	if last := p.lastOffer(); c.Verb.offers() && step.Whose == Echo && last.Verb != "" {
 		p.learn(last, p.ask(ctx, p.client, last, step))
@@ -45,15 +46,22 @@ func (p *player) take(ctx context.Context, step Step) {
 	p.learn(c, p.ask(ctx, p.client, c, step))
 }
 
-// wouldClaim tells when a step that offers has nothing to offer, as far as the
-// client knows.
-func (p *player) wouldClaim(step Step) bool {
+// sensible keeps most steps from offering what is known to be over: the client
+// claims instead, or speaks for an attempt that is under way.
+func (p *player) sensible(step Step) Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.claims) == 0 {
-		return step.Whose != Stranger
+	switch {
+	case step.Whose == Stranger:
+	case len(p.claims) == 0:
+		step.Call = Call{Verb: ClaimJob, Short: step.Call.Short}
+	case step.Whose != Mine || step.Back > 0 || step.Again || !p.over:
+	case p.busy:
+		step.Whose = Theirs
+	default:
+		step.Call = Call{Verb: ClaimJob, Short: step.Call.Short}
 	}
-	return step.Whose == Mine && step.Back == 0 && p.over && !step.Again
+	return step
 }
 
 // lastOffer is the newest write of any attempt, answered or not.
@@ -76,11 +84,15 @@ func (p *player) learn(c Call, a Answer) {
 		}
 		if a.Verdict == Accepted {
 			fence := Fence{c.By.Attempt, a.Generation}
-			p.mine, p.claims, p.over = append(p.mine, fence), append(p.claims, fence), false
+			p.mine, p.claims, p.over, p.busy = append(p.mine, fence), append(p.claims, fence), false, true
 		}
 	case Renew, Complete, Fail, Release:
+		ended := c.Verb != Renew || a.Verdict != Accepted
 		if c.By == back(p.mine, 0, Fence{}) {
-			p.over = c.Verb != Renew || a.Verdict != Accepted
+			p.over = ended
+		}
+		if c.By == back(p.claims, 0, Fence{}) {
+			p.busy = !ended
 		}
 	case Read, Look, Requeue, Terminate:
 		if a.Row.Revision > 0 {

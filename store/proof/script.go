@@ -95,7 +95,7 @@ func NewScript(seed, index uint64) Script {
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
 
 func (a *author) client(client int) []Step {
-	write, n := a.worker, 1+a.IntN(4)
+	write, n := a.worker, 1+a.IntN(3)
 	switch client {
 	case closer:
 		return a.closer()

@@ -19,6 +19,8 @@ const (
 	queue = "proof"
 )
 
+const busy = 2 * time.Minute
+
 // Stage is a database on which histories are played, one job at a time, so that
 // what a sweep did can be told from its count. It belongs to one goroutine.
 type Stage struct {
@@ -30,7 +32,9 @@ type Stage struct {
 // addresses name it: storeURL is how the store under test connects, ownerURL
 // the way of the schema's owner.
 func OpenStage(ctx context.Context, storeURL, ownerURL string) (*Stage, error) {
-	s, err := store.Open(ctx, store.Config{URL: storeURL, MaxConns: 6, RenewalConns: 2})
+	s, err := store.Open(ctx, store.Config{URL: storeURL, MaxConns: 6, RenewalConns: 2,
+		// A machine that is busy otherwise must not look like a broken protocol.
+		StatementTimeout: busy, LockTimeout: busy, IdleInTransaction: busy})
 	if err != nil {
 		return nil, err
 	}
