@@ -1,70 +1,36 @@
 package views
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/a-h/templ"
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
+
 	"github.com/fenceline/fenceline/static"
+	"github.com/fenceline/fenceline/views/chrometest"
 )
 
 // policy is the strictest that a console can be served with.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-var browser struct {
-	once sync.Once
-	ctx  context.Context
-	stop func()
-	err  error
-}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if browser.stop != nil {
-		browser.stop()
-	}
+	chrometest.Stop()
 	os.Exit(code)
-}
-
-// startBrowser starts the one browser of these tests.
-func startBrowser() {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		path, err = exec.LookPath("google-chrome")
-	}
-	if err != nil {
-		browser.err = err
-		return
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
-		chromedp.Flag("no-sandbox", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, cancel := chromedp.NewContext(allocator)
-	browser.ctx, browser.stop = ctx, func() { cancel(); stop() }
-	browser.err = chromedp.Do(ctx)
 }
 
 // stage serves pages and a stream that a test plays by hand.
 type stage struct {
+	*chrometest.Tab
 	t     *testing.T
 	url   string
-	ctx   context.Context // a window of its own
 	mu    sync.Mutex
 	pages map[string]string
 	lines map[*streamLine]bool
@@ -79,10 +45,6 @@ type streamLine struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	browser.once.Do(startBrowser)
-	if browser.err != nil {
-		t.Skipf("no browser to test with (apt-get install chromium): %v", browser.err)
-	}
 	s := &stage{t: t, pages: map[string]string{}, lines: map[*streamLine]bool{}}
 	mux := http.NewServeMux()
 	mux.Handle("/ops/static/", http.StripPrefix("/ops", static.Handler()))
@@ -91,40 +53,13 @@ func newStage(t *testing.T) *stage {
 	mux.HandleFunc("/", s.page)
 	server := httptest.NewServer(mux)
 	s.url = server.URL
-	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
-	s.ctx = ctx
 	t.Cleanup(func() {
-		cancel()
 		s.cut()
 		server.CloseClientConnections()
 		server.Close()
 	})
-	s.ready(ctx)
+	s.Tab = chrometest.Open(t)
 	return s
-}
-
-// ready opens a tab and fails the test on whatever its console complains of.
-func (s *stage) ready(ctx context.Context) {
-	s.do(ctx)
-	go func() {
-		for m, err := range chromedp.Console(ctx) {
-			if err != nil {
-				return
-			}
-			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleException {
-				if !strings.Contains(m.Text, "Failed to load resource") && !strings.Contains(m.Text, "net::ERR_") {
-					s.t.Errorf("the browser complains: %s", m.Text)
-				}
-			}
-		}
-	}()
-}
-
-func (s *stage) tab() context.Context {
-	ctx, cancel := chromedp.NewContext(s.ctx)
-	s.t.Cleanup(cancel)
-	s.ready(ctx)
-	return ctx
 }
 
 func (s *stage) set(path string, c templ.Component) {
@@ -218,87 +153,6 @@ func (s *stage) streams() (open int, asked []*http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.lines), append([]*http.Request(nil), s.asked...)
-}
-
-func (s *stage) do(ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
-	s.t.Helper()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *stage) open(ctx context.Context, path string) {
-	s.t.Helper()
-	s.do(ctx, chromedp.Navigate(s.url+path))
-}
-
-func eval[T any](s *stage, ctx context.Context, js string) T {
-	s.t.Helper()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
-	if err != nil {
-		s.t.Fatalf("%s: %v", js, err)
-	}
-	return v
-}
-
-// until waits for a condition of the page.
-func (s *stage) until(ctx context.Context, js string) {
-	s.t.Helper()
-	s.wait(js, func() bool { return eval[bool](s, ctx, "Boolean("+js+")") })
-}
-
-// wait waits for a fact.
-func (s *stage) wait(what string, holds func() bool) {
-	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
-		if holds() {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("never came true: %s", what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// press types as a keyboard does: a key that the page takes for itself leaves no
-// character behind.
-func (s *stage) press(ctx context.Context, keys string) {
-	s.t.Helper()
-	s.do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		for _, r := range keys {
-			for _, k := range kb.Encode(r) {
-				if k.Type == kb.KeyChar {
-					continue
-				}
-				if k.Type == kb.KeyDown && r >= ' ' && r < 127 {
-					k.Text = string(r)
-				}
-				if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, *k); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}))
-}
-
-func (s *stage) live(ctx context.Context) {
-	s.t.Helper()
-	s.until(ctx, `document.getElementById('live').dataset.state === 'live'`)
-}
-
-// zone puts the page's reader into a time zone, with a wall clock that is off.
-func (s *stage) zone(ctx context.Context, name string, off time.Duration) {
-	s.t.Helper()
-	s.do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		if _, err := cdp.Call(ctx, t, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: name}); err != nil {
-			return err
-		}
-		script := fmt.Sprintf(`{const real = Date.now; Date.now = () => real() + (%d); const D = Date; Date = new Proxy(D, {construct: (t, a) => a.length ? new D(...a) : new D(Date.now())});}`, off.Milliseconds())
-		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
-		return err
-	}))
 }
 
 func beatAt(t time.Time, position string) string {

@@ -1,15 +1,14 @@
 package views
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views/chrometest"
 )
 
 const jobPath = "/ops/jobs/70412"
@@ -18,8 +17,8 @@ const jobPath = "/ops/jobs/70412"
 func (s *stage) showJob(p *play) {
 	s.t.Helper()
 	s.set(jobPath, jobSample(p))
-	s.open(s.ctx, jobPath)
-	s.live(s.ctx)
+	s.Load(s.url + jobPath)
+	s.Live()
 }
 
 // change sends what the stream sends when the job changed.
@@ -37,9 +36,9 @@ func TestATransitionAppearsOnAnOpenPage(t *testing.T) {
 	s.showJob(p)
 	p.at(50 * time.Second).complete()
 	s.change(p, "5200")
-	s.until(s.ctx, `document.querySelector('#transitions-rows tr:last-child').dataset.type === 'completed'`)
-	s.until(s.ctx, `document.querySelector('.job-head .badge').textContent.includes('completed')`)
-	if eval[int](s, s.ctx, `document.querySelectorAll('.diamond').length`) != 1 {
+	s.Until(`document.querySelector('#transitions-rows tr:last-child').dataset.type === 'completed'`)
+	s.Until(`document.querySelector('.job-head .badge').textContent.includes('completed')`)
+	if chrometest.Eval[int](s.Tab, `document.querySelectorAll('.diamond').length`) != 1 {
 		t.Error("the refusal is not on the timeline any more")
 	}
 }
@@ -49,7 +48,7 @@ func TestALiveChangeTakesNothingAwayFromTheReader(t *testing.T) {
 	s := newStage(t)
 	p := manyAttempts(9)
 	s.showJob(p)
-	eval[any](s, s.ctx, `(() => {
+	chrometest.Eval[any](s.Tab, `(() => {
 		document.querySelector('.error details').open = true;
 		document.querySelector('#attempts-table').open = true;
 		const select = getSelection();
@@ -59,18 +58,18 @@ func TestALiveChangeTakesNothingAwayFromTheReader(t *testing.T) {
 		return 1;
 	})()`)
 	place := func() float64 {
-		return eval[float64](s, s.ctx, `document.querySelector('#t-1010').getBoundingClientRect().top`)
+		return chrometest.Eval[float64](s.Tab, `document.querySelector('#t-1010').getBoundingClientRect().top`)
 	}
 	before := place()
 	p.requeue("again").claim("w")
 	s.change(p, "5201")
-	s.until(s.ctx, `document.querySelector('#transitions-rows tr:last-child').dataset.type === 'claimed'`)
+	s.Until(`document.querySelector('#transitions-rows tr:last-child').dataset.type === 'claimed'`)
 	if after := place(); math.Abs(after-before) > 2 {
 		t.Errorf("the row that was read moved from %.0f to %.0f", before, after)
 	}
 	for _, kept := range []string{`String(getSelection()).startsWith('dial tcp')`, `document.querySelector('.error details').open`, `document.querySelector('#attempts-table').open`,
 		`document.activeElement.matches('.scroll')`} {
-		if !eval[bool](s, s.ctx, kept) {
+		if !chrometest.Eval[bool](s.Tab, kept) {
 			t.Errorf("no longer so: %s", kept)
 		}
 	}
@@ -82,22 +81,22 @@ func TestAnOpenFormStaysBoundToWhatWasSeen(t *testing.T) {
 	p := twoWorkers()
 	s.showJob(p)
 	seen := decimal(p.job.Revision)
-	s.do(s.ctx, chromedp.Click(chromedp.CSS("#act-terminate summary")))
-	s.until(s.ctx, `document.querySelector('#act-terminate dialog').matches(':modal')`)
-	s.do(s.ctx, chromedp.SendKeys(chromedp.CSS("#reason-terminate"), "half a rea"))
+	s.Click("#act-terminate summary")
+	s.Until(`document.querySelector('#act-terminate dialog').matches(':modal')`)
+	s.Type("#reason-terminate", "half a rea")
 	p.at(50 * time.Second).complete()
 	s.change(p, "5202")
-	s.until(s.ctx, `document.querySelector('.job-head .badge').textContent.includes('completed')`)
-	s.until(s.ctx, `!document.querySelector('#act-terminate .behind').hidden`)
-	if got := eval[string](s, s.ctx, `document.querySelector('#act-terminate [name=seen]').value`); got != seen {
+	s.Until(`document.querySelector('.job-head .badge').textContent.includes('completed')`)
+	s.Until(`!document.querySelector('#act-terminate .behind').hidden`)
+	if got := chrometest.Eval[string](s.Tab, `document.querySelector('#act-terminate [name=seen]').value`); got != seen {
 		t.Errorf("the form is bound to revision %s, what was seen is %s", got, seen)
 	}
-	s.do(s.ctx, chromedp.SendKeys(chromedp.CSS("#reason-terminate"), "son"))
-	if got := eval[string](s, s.ctx, `document.activeElement.value`); got != "half a reason" {
+	s.Type("#reason-terminate", "son")
+	if got := chrometest.Eval[string](s.Tab, `document.activeElement.value`); got != "half a reason" {
 		t.Errorf("what was typed is %q", got)
 	}
-	s.do(s.ctx, chromedp.Click(chromedp.CSS("#act-terminate [data-close]")))
-	s.until(s.ctx, `document.querySelector('#act-terminate button:disabled') && document.querySelector('#why-terminate').textContent.includes('already ended')`)
+	s.Click("#act-terminate [data-close]")
+	s.Until(`document.querySelector('#act-terminate button:disabled') && document.querySelector('#why-terminate').textContent.includes('already ended')`)
 }
 
 func TestAFormIsSentWithTheRevisionAndTheReason(t *testing.T) {
@@ -105,10 +104,11 @@ func TestAFormIsSentWithTheRevisionAndTheReason(t *testing.T) {
 	s := newStage(t)
 	p := twoWorkers()
 	s.showJob(p)
-	s.press(s.ctx, "r")
-	s.until(s.ctx, `document.querySelector('#act-requeue dialog').matches(':modal')`)
-	s.do(s.ctx, chromedp.SendKeys(chromedp.CSS("#reason-requeue"), "again"), chromedp.Click(chromedp.CSS("#act-requeue .solid")))
-	s.wait("the form arrives", func() bool {
+	s.Press("r")
+	s.Until(`document.querySelector('#act-requeue dialog').matches(':modal')`)
+	s.Type("#reason-requeue", "again")
+	s.Click("#act-requeue .solid")
+	chrometest.Wait(t, "the form arrives", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return len(s.posts) == 1 && s.posts[0] == jobPath+"/requeue?seen="+decimal(p.job.Revision)+"&reason=again"
@@ -124,23 +124,23 @@ func TestNewRowsWaitAndKnownOnesChangeInTheirPlace(t *testing.T) {
 	s := newStage(t)
 	jobs := sampleJobs(6)
 	s.set("/ops/jobs", Jobs(jobsPage(jobs, store.Filter{})))
-	s.open(s.ctx, "/ops/jobs")
-	s.live(s.ctx)
+	s.Load(s.url + "/ops/jobs")
+	s.Live()
 	fresh := jobs[1]
 	fresh.ID = 90001
 	changed := jobs[5]
 	changed.State = store.Discarded
 	s.patch("6000", JobRow(URLs{"/ops"}, fresh, sampleNow), JobRow(URLs{"/ops"}, changed, sampleNow))
-	s.until(s.ctx, `document.querySelector('#row-89995').dataset.state === 'discarded'`)
-	s.until(s.ctx, `document.querySelector('#waiting').textContent === '1 new' && !document.querySelector('#waiting').hidden`)
-	if eval[bool](s, s.ctx, `document.querySelector('#row-90001') !== null`) {
+	s.Until(`document.querySelector('#row-89995').dataset.state === 'discarded'`)
+	s.Until(`document.querySelector('#waiting').textContent === '1 new' && !document.querySelector('#waiting').hidden`)
+	if chrometest.Eval[bool](s.Tab, `document.querySelector('#row-90001') !== null`) {
 		t.Error("a new row moved the others before the reader asked for it")
 	}
 	fresh.State = store.Completed
 	s.patch("6001", JobRow(URLs{"/ops"}, fresh, sampleNow))
-	s.press(s.ctx, "n")
-	s.until(s.ctx, `document.querySelector('#rows tr').id === 'row-90001' && document.querySelector('#waiting').hidden`)
-	s.until(s.ctx, `document.activeElement.closest('tr').id === 'row-90001'`)
+	s.Press("n")
+	s.Until(`document.querySelector('#rows tr').id === 'row-90001' && document.querySelector('#waiting').hidden`)
+	s.Until(`document.activeElement.closest('tr').id === 'row-90001'`)
 }
 
 func TestAFilteredListTakesOnlyWhatMatches(t *testing.T) {
@@ -148,79 +148,79 @@ func TestAFilteredListTakesOnlyWhatMatches(t *testing.T) {
 	s := newStage(t)
 	jobs := sampleJobs(6)
 	s.set("/ops/jobs", Jobs(jobsPage(jobs[:1], store.Filter{Kind: "report"})))
-	s.open(s.ctx, "/ops/jobs")
-	s.live(s.ctx)
+	s.Load(s.url + "/ops/jobs")
+	s.Live()
 	other, same := jobs[1], jobs[3]
 	other.ID, same.ID = 90001, 90002
 	s.patch("6000", JobRow(URLs{"/ops"}, other, sampleNow), JobRow(URLs{"/ops"}, same, sampleNow))
-	s.until(s.ctx, `document.querySelector('#waiting').textContent === '1 new'`)
-	s.do(s.ctx, chromedp.Click(chromedp.CSS("#waiting")))
-	s.until(s.ctx, `document.querySelector('#rows tr').id === 'row-90002' && !document.querySelector('#row-90001')`)
+	s.Until(`document.querySelector('#waiting').textContent === '1 new'`)
+	s.Click("#waiting")
+	s.Until(`document.querySelector('#rows tr').id === 'row-90002' && !document.querySelector('#row-90001')`)
 }
 
 func TestAnEmptyListShowsItsFirstRowAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.set("/ops/jobs", Jobs(jobsPage(nil, store.Filter{})))
-	s.open(s.ctx, "/ops/jobs")
-	s.live(s.ctx)
-	s.until(s.ctx, `document.querySelector('.empty').checkVisibility()`)
+	s.Load(s.url + "/ops/jobs")
+	s.Live()
+	s.Until(`document.querySelector('.empty').checkVisibility()`)
 	s.patch("6000", JobRow(URLs{"/ops"}, sampleJobs(1)[0], sampleNow))
-	s.until(s.ctx, `document.querySelector('#row-90000')?.checkVisibility() && !document.querySelector('.empty').checkVisibility()`)
+	s.Until(`document.querySelector('#row-90000')?.checkVisibility() && !document.querySelector('.empty').checkVisibility()`)
 }
 
 func TestAnEmptyTriagePageComesToLifeWithTheFirstJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.set("/ops/", samplePages()["home-empty"])
-	s.open(s.ctx, "/ops/")
-	s.live(s.ctx)
+	s.Load(s.url + "/ops/")
+	s.Live()
 	s.patch("6000", HomeParts(HomePage{frame(TopicHome), sampleHome()})...)
-	s.until(s.ctx, `!document.querySelector('#teaching').checkVisibility() && document.querySelectorAll('#rows tr').length === 12`)
+	s.Until(`!document.querySelector('#teaching').checkVisibility() && document.querySelectorAll('#rows tr').length === 12`)
 	home := sampleHome()
 	home.Newest = append([]store.Job{home.Newest[1]}, home.Newest...)
 	home.Newest[0].ID = 90001
 	s.patch("6001", HomeParts(HomePage{frame(TopicHome), home})...)
-	s.until(s.ctx, `document.querySelector('#waiting').textContent === '1 new'`)
+	s.Until(`document.querySelector('#waiting').textContent === '1 new'`)
 }
 
 func TestTimesAreTheReadersZoneAndTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.zone(s.ctx, "Pacific/Chatham", -7*time.Minute)
+	s.Zone("Pacific/Chatham", -7*time.Minute)
 	p := twoWorkers()
 	s.showJob(p)
-	left := eval[string](s, s.ctx, `document.querySelector('#job-70412-facts [data-show=until]').textContent`)
+	left := chrometest.Eval[string](s.Tab, `document.querySelector('#job-70412-facts [data-show=until]').textContent`)
 	if left > "00:20" || left < "00:05" {
 		t.Errorf("the lease has %q left, want 00:20 and less by what the page took", left)
 	}
-	if got := eval[string](s, s.ctx, `document.querySelector('#transitions-rows time').textContent`); got != "03:46:58.911" {
+	if got := chrometest.Eval[string](s.Tab, `document.querySelector('#transitions-rows time').textContent`); got != "03:46:58.911" {
 		t.Errorf("14:46:58.911 − 45 min in Chatham is shown as %q", got)
 	}
-	if got := eval[string](s, s.ctx, `document.querySelector('#transitions-rows time').title`); got != "2026-11-03 14:01:58.911 UTC" {
+	if got := chrometest.Eval[string](s.Tab, `document.querySelector('#transitions-rows time').title`); got != "2026-11-03 14:01:58.911 UTC" {
 		t.Errorf("the absolute time at hand is %q", got)
 	}
-	if ago := eval[string](s, s.ctx, `document.querySelector('#job-70412-facts [data-show=ago]').textContent`); !strings.HasSuffix(ago, " s ago") || strings.Contains(ago, "m") {
+	if ago := chrometest.Eval[string](s.Tab, `document.querySelector('#job-70412-facts [data-show=ago]').textContent`); !strings.HasSuffix(ago, " s ago") || strings.Contains(ago, "m") {
 		t.Errorf("a job enqueued 47 s ago is shown as %q", ago)
 	}
 	p.at(48 * time.Second).renew()
 	s.change(p, "5203")
 	s.send("beat", "", beatAt(p.now.Add(10*time.Second), "5203"))
-	s.until(s.ctx, `document.querySelector('#transitions-rows tr:last-child time').textContent === '03:47:46.911'`)
-	s.until(s.ctx, `/^00:1[0-5]$/.test(document.querySelector('#job-70412-facts [data-show=until]').textContent)`)
+	s.Until(`document.querySelector('#transitions-rows tr:last-child time').textContent === '03:47:46.911'`)
+	s.Until(`/^00:1[0-5]$/.test(document.querySelector('#job-70412-facts [data-show=until]').textContent)`)
 }
 
 func TestTheTwoHalfPastTwosOfAClockChangeCanBeToldApart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.zone(s.ctx, "Europe/Berlin", 0)
+	s.Zone("Europe/Berlin", 0)
 	p := newPlay()
 	p.start = time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC)
 	p.at(0).claim("w").at(30 * time.Minute)
 	p.lease = 2 * time.Hour
 	p.renew().at(time.Hour).renew().at(61 * time.Minute)
 	s.showJob(p)
-	got := eval[string](s, s.ctx, `[...document.querySelectorAll('#transitions-rows .c-time time')].map(t => t.textContent).join(' | ')`)
+	got := chrometest.Eval[string](s.Tab, `[...document.querySelectorAll('#transitions-rows .c-time time')].map(t => t.textContent).join(' | ')`)
 	if !strings.Contains(got, "02:30:00.000 +02:00") || !strings.Contains(got, "02:30:00.000 +01:00") {
 		t.Errorf("the times of that night are %s", got)
 	}
@@ -233,14 +233,14 @@ func TestAStreamThatBreaksIsSaidSoAndResumesWhereItWas(t *testing.T) {
 	s.showJob(p)
 	s.change(p, "5300")
 	s.send("beat", "5300", beatAt(p.now, "5300"))
-	s.wait("the position arrives", func() bool { open, _ := s.streams(); return open == 1 })
+	chrometest.Wait(t, "the position arrives", func() bool { open, _ := s.streams(); return open == 1 })
 	s.cut()
-	s.wait("the stream is asked for again from its position", func() bool {
+	chrometest.Wait(t, "the stream is asked for again from its position", func() bool {
 		_, asked := s.streams()
 		last := asked[len(asked)-1]
 		return len(asked) > 1 && (last.Header.Get("Last-Event-ID") == "5300" || last.URL.Query().Get(ParamAfter) == "5300")
 	})
-	s.live(s.ctx)
+	s.Live()
 }
 
 func TestAPageThatMayHaveMissedSomethingReadsItselfAgain(t *testing.T) {
@@ -251,7 +251,7 @@ func TestAPageThatMayHaveMissedSomethingReadsItselfAgain(t *testing.T) {
 	p.at(50 * time.Second).complete()
 	s.set(jobPath, jobSample(p))
 	s.send("resync", "", "{}")
-	s.until(s.ctx, `document.querySelector('#transitions-rows tr:last-child').dataset.type === 'completed'`)
+	s.Until(`document.querySelector('#transitions-rows tr:last-child').dataset.type === 'completed'`)
 }
 
 func TestZoomedLanesReadThePageAgainInsteadOfTakingThePatch(t *testing.T) {
@@ -264,13 +264,13 @@ func TestZoomedLanesReadThePageAgainInsteadOfTakingThePatch(t *testing.T) {
 		return JobPage{Frame: f, View: p.view(), Zoom: 42}
 	}
 	s.set(jobPath, Job(zoomed()))
-	s.open(s.ctx, jobPath)
-	s.live(s.ctx)
+	s.Load(s.url + jobPath)
+	s.Live()
 	p.at(50 * time.Second).complete()
 	s.set(jobPath, Job(zoomed()))
 	s.change(p, "5400")
-	s.until(s.ctx, `document.querySelector('#job-70412-lanes-own .end.ok')`)
-	if eval[bool](s, s.ctx, `document.querySelector('#job-70412-lanes') !== null`) {
+	s.Until(`document.querySelector('#job-70412-lanes-own .end.ok')`)
+	if chrometest.Eval[bool](s.Tab, `document.querySelector('#job-70412-lanes') !== null`) {
 		t.Error("the whole timeline was put beside the zoomed one")
 	}
 }
@@ -281,17 +281,17 @@ func TestTwelveTabsShareOneStream(t *testing.T) {
 	p := twoWorkers()
 	s.set(jobPath, jobSample(p))
 	s.set("/ops/jobs", Jobs(jobsPage(sampleJobs(5), store.Filter{})))
-	tabs := []context.Context{s.ctx}
+	tabs := []*chrometest.Tab{s.Tab}
 	for range 11 {
-		tabs = append(tabs, s.tab())
+		tabs = append(tabs, s.Another())
 	}
 	for i, tab := range tabs {
-		s.open(tab, []string{jobPath, "/ops/jobs"}[i%2])
+		tab.Load(s.url + []string{jobPath, "/ops/jobs"}[i%2])
 	}
 	for _, tab := range tabs {
-		s.live(tab)
+		tab.Live()
 	}
-	s.wait("one stream is open", func() bool { open, _ := s.streams(); return open == 1 })
+	chrometest.Wait(t, "one stream is open", func() bool { open, _ := s.streams(); return open == 1 })
 	_, asked := s.streams()
 	if topics := asked[len(asked)-1].URL.Query()[ParamTopic]; len(topics) != 2 {
 		t.Errorf("the stream follows %v, want both topics", topics)
@@ -300,7 +300,7 @@ func TestTwelveTabsShareOneStream(t *testing.T) {
 	s.change(p, "5500")
 	for i, tab := range tabs {
 		if i%2 == 0 {
-			s.until(tab, `document.querySelector('.job-head .badge').textContent.includes('completed')`)
+			tab.Until(`document.querySelector('.job-head .badge').textContent.includes('completed')`)
 		}
 	}
 }
@@ -310,27 +310,27 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	s := newStage(t)
 	s.set("/ops/jobs", Jobs(jobsPage(sampleJobs(5), store.Filter{})))
 	s.set("/ops/", Home(HomePage{frame(TopicHome), sampleHome()}))
-	s.open(s.ctx, "/ops/jobs")
-	s.press(s.ctx, "jjjk")
-	s.until(s.ctx, `document.activeElement.closest('tr')?.id === 'row-89999'`)
-	s.press(s.ctx, "/")
-	s.until(s.ctx, `document.activeElement.id === 'search'`)
-	s.press(s.ctx, "j?")
-	if got := eval[string](s, s.ctx, `document.activeElement.value`); got != "j?" {
+	s.Load(s.url + "/ops/jobs")
+	s.Press("jjjk")
+	s.Until(`document.activeElement.closest('tr')?.id === 'row-89999'`)
+	s.Press("/")
+	s.Until(`document.activeElement.id === 'search'`)
+	s.Press("j?")
+	if got := chrometest.Eval[string](s.Tab, `document.activeElement.value`); got != "j?" {
 		t.Errorf("keys act while something is typed: the field holds %q", got)
 	}
-	s.press(s.ctx, kb.Escape+"?")
-	s.until(s.ctx, `document.getElementById('help').open`)
-	eval[any](s, s.ctx, `document.getElementById('keys-on').click()`)
-	s.press(s.ctx, kb.Escape)
-	s.until(s.ctx, `!document.getElementById('help').open`)
-	s.press(s.ctx, "/")
-	if eval[bool](s, s.ctx, `document.activeElement.id === 'search'`) {
+	s.Press(kb.Escape + "?")
+	s.Until(`document.getElementById('help').open`)
+	chrometest.Eval[any](s.Tab, `document.getElementById('keys-on').click()`)
+	s.Press(kb.Escape)
+	s.Until(`!document.getElementById('help').open`)
+	s.Press("/")
+	if chrometest.Eval[bool](s.Tab, `document.activeElement.id === 'search'`) {
 		t.Error("single keys act although they were turned off")
 	}
-	eval[any](s, s.ctx, `document.getElementById('keys-on').click()`)
-	s.press(s.ctx, "gh")
-	s.until(s.ctx, `location.pathname === '/ops/'`)
+	chrometest.Eval[any](s.Tab, `document.getElementById('keys-on').click()`)
+	s.Press("gh")
+	s.Until(`location.pathname === '/ops/'`)
 }
 
 func TestNoSamplePageBreaksThePolicyOrTheLayout(t *testing.T) {
@@ -338,10 +338,10 @@ func TestNoSamplePageBreaksThePolicyOrTheLayout(t *testing.T) {
 	s := newStage(t)
 	for name, page := range samplePages() {
 		s.set("/ops/"+name, page)
-		s.open(s.ctx, "/ops/"+name)
+		s.Load(s.url + "/ops/" + name)
 		for _, width := range []int64{360, 1360} {
-			s.do(s.ctx, chromedp.EmulateViewport(width, 860))
-			if over := eval[int](s, s.ctx, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+			s.Size(width, 860)
+			if over := chrometest.Eval[int](s.Tab, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("%s is %d px too wide for %d px", name, over, width)
 			}
 		}
@@ -355,6 +355,6 @@ func TestALeaseThatPassesOnAnOpenPageChangesItsStory(t *testing.T) {
 	s.showJob(p)
 	p.at(32500 * time.Millisecond)
 	s.set(jobPath, jobSample(p))
-	s.until(s.ctx, `document.querySelector('.story').textContent.includes('nobody has taken the job back yet')`)
-	s.until(s.ctx, `document.querySelector('.hatch')`)
+	s.Until(`document.querySelector('.story').textContent.includes('nobody has taken the job back yet')`)
+	s.Until(`document.querySelector('.hatch')`)
 }
