@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,15 +65,15 @@ func transitions(ctx context.Context, q querier, jobID, after int64, limit int) 
 type JobView struct {
 	Now         time.Time // the database's clock
 	Job         Job
-	Transitions []Transition
-	History     History
+	Transitions []Transition     // the newest of them, in order
+	History     History          // of all of them
 	Errors      []AttemptFailure // oldest first
 	Children    []Job            // follow-ups that the job's result wrote
 	Masked      Payload          // shapes only; see [Mask]
 	Horizon     uint64           // every transaction below is in this snapshot
 }
 
-// maxViewTransitions bounds one page; a job with more shows its newest.
+// maxViewTransitions bounds what one page shows; a job with more shows its newest.
 const maxViewTransitions = 20000
 
 // JobView reads a job's page. [ErrNotFound] when there is no such job.
@@ -86,10 +87,9 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	if v.Job, err = job(ctx, tx, id); err != nil {
 		return JobView{}, err
 	}
-	if v.Transitions, err = transitions(ctx, tx, id, 0, maxViewTransitions); err != nil {
+	if err = v.readLog(ctx, tx); err != nil {
 		return JobView{}, err
 	}
-	v.History = Fold(v.Transitions)
 	if v.Errors, err = failures(ctx, tx, id); err != nil {
 		return JobView{}, err
 	}
@@ -108,6 +108,27 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	err = tx.QueryRow(ctx, `select clock_timestamp(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&v.Now, &v.Horizon)
 	v.Now = v.Now.UTC()
 	return v, err
+}
+
+// readLog folds the whole log, so that the history is true however long the job
+// has lived, and keeps the newest part of it to be shown.
+func (v *JobView) readLog(ctx context.Context, tx pgx.Tx) error {
+	for {
+		page, err := transitions(ctx, tx, v.Job.ID, v.History.Last, maxViewTransitions)
+		if err != nil {
+			return err
+		}
+		for _, t := range page {
+			v.History.Add(t)
+		}
+		v.Transitions = append(v.Transitions, page...)
+		if surplus := len(v.Transitions) - maxViewTransitions; surplus > 0 {
+			v.Transitions = slices.Clone(v.Transitions[surplus:])
+		}
+		if len(page) < maxViewTransitions {
+			return nil
+		}
+	}
 }
 
 // Failures returns the errors and outputs of a job's attempts, oldest first.
