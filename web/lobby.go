@@ -175,8 +175,18 @@ type part struct {
 // transaction of the latest change, has everything already; 0 means that
 // nobody knows. position is where the topic stands now.
 func (r *room) show(parts []part, newest, position uint64) {
-	changed := r.changed(parts)
-	update := r.message(changed, position)
+	r.deliver(r.message(r.changed(parts), position), parts, newest, position)
+}
+
+// welcome is show when nothing has happened but time: only those who are new
+// are shown anything.
+func (r *room) welcome(parts []part, newest, position uint64) {
+	r.deliver(r.message(nil, position), parts, newest, position)
+}
+
+// deliver gives the update to those who know the rest, and the parts to those
+// who are new.
+func (r *room) deliver(update message, parts []part, newest, position uint64) {
 	var whole *message
 	r.mu.Lock()
 	defer r.mu.Unlock()

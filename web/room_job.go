@@ -23,7 +23,8 @@ type jobRoom struct {
 	view     store.JobView
 	newest   uint64 // the transaction of the newest transition folded in
 	position uint64
-	stale    bool // something changed that transitions do not carry
+	shown    int64 // the transition up to which the room was shown the job
+	stale    bool  // something changed that transitions do not carry
 }
 
 func (j *jobRoom) follow(ctx context.Context, r *room) error {
@@ -152,6 +153,11 @@ func (j *jobRoom) render(ctx context.Context, r *room) error {
 	if err != nil {
 		return err
 	}
-	r.show(parts, j.newest, j.position)
+	tell := r.show
+	if j.shown == j.view.History.Last {
+		tell = r.welcome
+	}
+	tell(parts, j.newest, j.position)
+	j.shown = j.view.History.Last
 	return nil
 }
