@@ -30,6 +30,11 @@ var walks = map[string][]Call{
 		{Verb: Requeue}, claim(6), fail(6, 5), {Verb: Requeue}, claim(7), {Verb: Find, By: Fence{Attempt: 6}},
 		{Verb: Terminate}, {Verb: Hold}, claim(8), {Verb: Requeue}, claim(9), release(9, 6, true),
 	},
+	"giving up with attempts left": {
+		{Verb: Enqueue, Budget: 3},
+		claim(1), {Verb: Fail, By: Fence{1, 1}, Permanent: true, Later: true}, claim(2), {Verb: Promote},
+		{Verb: Requeue}, claim(3), {Verb: Fail, By: Fence{3, 2}, Permanent: true}, claim(4),
+	},
 	"waiting for its time": {
 		{Verb: Enqueue, Budget: 1, Later: true},
 		claim(1), {Verb: Promote}, {Verb: ComeDue}, {Verb: Promote}, {Verb: Promote}, claim(2), complete(2, 1, "this", 0), renew(2, 1), release(2, 1, false),
