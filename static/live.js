@@ -13,6 +13,14 @@ const texts = {
   paused: ['paused', 'Changes are read again when this page is seen'],
   off: ['not live', 'This page shows what was so when it was loaded'],
 };
+// Why the server is behind, by the code that it gives.
+const reasons = {
+  connecting: 'The server is still joining the feed of changes; they may come a little late',
+  listener_lost: 'The server lost its line for notifications and is restoring it; changes may come a little late',
+  listener_silent: 'No notification reaches the server; it asks for changes instead, and they come late',
+  database_unreachable: 'The server cannot reach its database; it keeps trying',
+  reads_failing: 'The server cannot read what changed; it keeps trying',
+};
 let line = 'off'; // what the stream says of itself
 let late = false; // a reading of the page failed, or the server is behind
 let why = ''; // what the server says of being behind
@@ -21,7 +29,7 @@ function say() {
   const state = line === 'live' && late ? 'behind' : line;
   const live = document.getElementById('live');
   const [text, title] = texts[state];
-  live.title = state === 'behind' && why ? why : title;
+  live.title = (state === 'behind' && reasons[why]) || title;
   if (live.dataset.state === state) return;
   live.dataset.state = state;
   document.getElementById('live-text').textContent = text;

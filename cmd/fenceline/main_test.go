@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fenceline/fenceline/store/storetest"
+	"github.com/fenceline/fenceline/views/chrometest"
 )
 
 // asProgram makes this test binary be the program itself, so that the tests run
@@ -17,5 +18,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	storetest.Main(m)
+	code := storetest.Run(m)
+	chrometest.Stop()
+	os.Exit(code)
 }

@@ -50,12 +50,11 @@ var (
 
 // Main runs the package's tests, stops their server, runs the checks in order
 // if all tests passed, and exits the process.
-func Main(m *testing.M, checks ...func() error) { os.Exit(run(m, checks)) }
+func Main(m *testing.M, checks ...func() error) { os.Exit(Run(m, checks...)) }
 
-// NoLeaks is a check for [Main]: no goroutine outlives the tests.
-func NoLeaks() error { return goleak.Find() }
-
-func run(m *testing.M, checks []func() error) int {
+// Run is [Main] without the exit, for packages whose tests have more to stop.
+// It returns the exit code.
+func Run(m *testing.M, checks ...func() error) int {
 	code := m.Run()
 	if err := stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -72,6 +71,9 @@ func run(m *testing.M, checks []func() error) int {
 	}
 	return code
 }
+
+// NoLeaks is a check for [Main]: no goroutine outlives the tests.
+func NoLeaks() error { return goleak.Find() }
 
 // start returns the shared server, starting it for the first caller.
 func start() (*server, error) {

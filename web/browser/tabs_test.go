@@ -1,0 +1,38 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views/chrometest"
+)
+
+// Case B19: a browser opens six connections to a host and no more.
+func TestTwelveTabsLoadAndTheTwelfthCanAct(t *testing.T) {
+	s := open(t)
+	first := chrometest.Open(t)
+	tab := first
+	var tabs []*chrometest.Tab
+	var ids []int64
+	for i := range 12 {
+		if i > 0 {
+			tab = first.Another()
+		}
+		id := s.spent(store.Request{Kind: "report"})
+		tab.Load(s.url + jobPath(id))
+		if took := chrometest.Eval[float64](tab, `performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd`); took > 3000 {
+			t.Errorf("tab %d took %.0f ms to load", i+1, took)
+		}
+		tab.Live()
+		tabs, ids = append(tabs, tab), append(ids, id)
+	}
+	s.same("the protocol", chrometest.Eval[string](tab, `performance.getEntriesByType('navigation')[0].nextHopProtocol`), "http/1.1")
+	ask(tab, store.ActionRequeue, "from the twelfth tab")
+	send(tab, store.ActionRequeue)
+	tab.Until(`document.getElementById('flash')?.textContent.startsWith('Requeued.')`)
+	s.same("the state", s.job(ids[11]).State, store.Available)
+	for i, tab := range tabs[:11] {
+		s.requeue(ids[i], "seen everywhere")
+		tab.Until(badge + ` === 'available'`)
+	}
+}
