@@ -23,7 +23,7 @@ func TestAWatcherSeesItsJobAndNoOther(t *testing.T) {
 	other := f.claimOne()
 	f.completeOne(other)
 	f.completeOne(l)
-	r.untilStored(f, 2*time.Second, mine)
+	r.untilStored(f, mine)
 	want := []store.Type{store.TypeEnqueued, store.TypeClaimed, store.TypeRenewed, store.TypeCompleted}
 	if !slices.Equal(r.types, want) {
 		t.Errorf("saw %v, want %v", r.types, want)
@@ -46,7 +46,7 @@ func TestARefusedWriteArrivesLive(t *testing.T) {
 	if _, err := f.Renew(f.ctx, worker, []store.Renewal{{Lease: l, For: time.Minute}}); err != nil {
 		t.Fatal(err)
 	}
-	r.until(t, 2*time.Second, "the rejection", func() bool { return slices.Contains(r.types, store.TypeRejected) })
+	r.until(t, "the rejection", func() bool { return slices.Contains(r.types, store.TypeRejected) })
 }
 
 // The page was rendered from a snapshot; a transition commits before its
@@ -67,7 +67,7 @@ func TestACommitBetweenSnapshotAndWatchIsShownOnce(t *testing.T) {
 	byPosition := f.watch(hub, []int64{job}, events.From{Position: view.Horizon})
 	f.completeOne(l)
 	for name, r := range map[string]*reader{"by id": byID, "by position": byPosition} {
-		r.until(t, 2*time.Second, name, func() bool { return slices.Contains(r.types, store.TypeCompleted) })
+		r.until(t, name, func() bool { return slices.Contains(r.types, store.TypeCompleted) })
 		// By position what the snapshot showed may come again; by id it may not.
 		missed := slices.DeleteFunc(slices.Clone(r.seen[job]), func(id int64) bool { return id <= last })
 		if want := f.stored(job)[len(view.Transitions):]; !slices.Equal(missed, want) {
@@ -98,7 +98,7 @@ func TestAWatchThatBeginsNowMissesNothingAfterIt(t *testing.T) {
 		r := f.watch(hub, []int64{job}, from)
 		f.renewOne(l)
 		want := f.stored(job)[len(before):]
-		r.until(t, 2*time.Second, "the renewal", func() bool { return slices.Contains(r.seen[job], want[0]) })
+		r.until(t, "the renewal", func() bool { return slices.Contains(r.seen[job], want[0]) })
 		r.sub.Close()
 		if err := r.sub.Err(); err != nil {
 			t.Fatalf("after its own Close: %v", err)
@@ -115,9 +115,9 @@ func TestAResumeByPositionAfterARestartMissesNothing(t *testing.T) {
 	a := f.claimOne()
 	b := f.claimOne()
 	f.renewOne(a)
-	r.untilStored(f, 5*time.Second, jobs...)
+	r.untilStored(f, jobs...)
 	begun := r.position
-	r.until(t, 5*time.Second, "the position moves without news", func() bool { return r.position > begun })
+	r.until(t, "the position moves without news", func() bool { return r.position > begun })
 	stop()
 	if _, ok := <-r.sub.C; ok {
 		for range r.sub.C {
@@ -133,7 +133,7 @@ func TestAResumeByPositionAfterARestartMissesNothing(t *testing.T) {
 	f.completeOne(a)
 	for _, job := range jobs {
 		want := f.stored(job)
-		again.until(t, 5*time.Second, "the last transition", func() bool {
+		again.until(t, "the last transition", func() bool {
 			return slices.Contains(again.seen[job], want[len(want)-1])
 		})
 		all := slices.Concat(r.seen[job], again.seen[job])
@@ -155,7 +155,7 @@ func TestATransitionThatNobodyNotifiedComesBeforeTheOnesThatFollow(t *testing.T)
 		t.Fatalf("the silent job is %d, not %d", id, job)
 	}
 	f.claimOne()
-	r.untilStored(f, 2*time.Second, job)
+	r.untilStored(f, job)
 }
 
 func TestSilenceIsCoveredByASlowReading(t *testing.T) {
@@ -171,8 +171,8 @@ func TestSilenceIsCoveredByASlowReading(t *testing.T) {
 	begun := src.reads.Load()
 	f.eventually("the steady reading has begun", func() bool { return src.reads.Load() >= begun+6 })
 	value[int64](f, `select id from fenceline.enqueue($1, notify => false)`, kind)
-	byID.untilStored(f, 2*time.Second, job)
-	now.untilStored(f, 2*time.Second, job)
+	byID.untilStored(f, job)
+	now.untilStored(f, job)
 }
 
 func TestAnAbsurdStartAsksForAFreshSnapshot(t *testing.T) {
@@ -224,5 +224,5 @@ func TestAnAbsurdStartAsksForAFreshSnapshot(t *testing.T) {
 	}
 	r := f.watch(hub, jobs, after(last))
 	f.completeOne(l)
-	r.until(t, 2*time.Second, "what follows a good id", func() bool { return slices.Contains(r.types, store.TypeCompleted) })
+	r.until(t, "what follows a good id", func() bool { return slices.Contains(r.types, store.TypeCompleted) })
 }

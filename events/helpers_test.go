@@ -19,7 +19,7 @@ import (
 const (
 	worker   = "tester-1"
 	kind     = "report"
-	patience = 20 * time.Second
+	patience = 25 * time.Second
 )
 
 // feed is a store on a database of its own, with the owner's connection to
@@ -286,9 +286,8 @@ func (r *reader) take(d events.Delivery) {
 }
 
 // until receives until enough holds.
-func (r *reader) until(t *testing.T, limit time.Duration, what string, enough func() bool) {
+func (r *reader) until(t *testing.T, what string, enough func() bool) {
 	t.Helper()
-	late := time.After(limit)
 	for !enough() {
 		select {
 		case d, ok := <-r.sub.C:
@@ -296,8 +295,8 @@ func (r *reader) until(t *testing.T, limit time.Duration, what string, enough fu
 				t.Fatalf("the subscription ended (%v) before: %s", r.sub.Err(), what)
 			}
 			r.take(d)
-		case <-late:
-			t.Fatalf("not within %v: %s; %d transitions came", limit, what, r.n)
+		case <-time.After(patience):
+			t.Fatalf("nothing new within %v, waiting for: %s; %d transitions came", patience, what, r.n)
 		}
 	}
 	for _, fault := range r.faults {
@@ -306,11 +305,11 @@ func (r *reader) until(t *testing.T, limit time.Duration, what string, enough fu
 }
 
 // untilStored receives until the job is shown exactly as it is stored.
-func (r *reader) untilStored(f *feed, limit time.Duration, jobs ...int64) {
+func (r *reader) untilStored(f *feed, jobs ...int64) {
 	f.t.Helper()
 	for _, job := range jobs {
 		want := f.stored(job)
-		r.until(f.t, limit, fmt.Sprintf("job %d with %d transitions", job, len(want)),
+		r.until(f.t, fmt.Sprintf("job %d with %d transitions", job, len(want)),
 			func() bool { return len(r.seen[job]) >= len(want) })
 		if !slices.Equal(r.seen[job], want) {
 			f.t.Errorf("job %d shows %v, stored is %v", job, r.seen[job], want)

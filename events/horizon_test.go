@@ -35,12 +35,8 @@ func TestALongTransactionHoldsBackThePositionAndNoDelivery(t *testing.T) {
 	r := f.watch(hub, both, fromStart(both...))
 	l := f.claimOne()
 	for range 20 {
-		begun := time.Now()
 		f.renewOne(l)
-		r.untilStored(f, 2*time.Second, job)
-		if took := time.Since(begun); took > time.Second {
-			t.Errorf("a delivery took %v", took)
-		}
+		r.untilStored(f, job)
 	}
 	f.eventually("the lag is shown", func() bool { return hub.Status().Behind > 200*time.Millisecond })
 	if !hub.Status().Live {
@@ -52,12 +48,12 @@ func TestALongTransactionHoldsBackThePositionAndNoDelivery(t *testing.T) {
 	if err := tx.Commit(f.ctx); err != nil {
 		t.Fatal(err)
 	}
-	r.untilStored(f, 2*time.Second, late.ID)
-	r.until(t, 5*time.Second, "the position moves on", func() bool { return r.position > open })
+	r.untilStored(f, late.ID)
+	r.until(t, "the position moves on", func() bool { return r.position > open })
 	f.eventually("the lag is gone", func() bool { return hub.Status().Behind == 0 })
 	f.completeOne(l)
 	again := f.watch(hub, both, events.From{Position: r.position})
-	again.until(t, 2*time.Second, "the end", func() bool { return slices.Contains(again.types, store.TypeCompleted) })
+	again.until(t, "the end", func() bool { return slices.Contains(again.types, store.TypeCompleted) })
 }
 
 // Resuming at every position that was ever handed out loses nothing.

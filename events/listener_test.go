@@ -58,8 +58,8 @@ func TestAKilledListenerLosesNothingAndLeavesNoConnection(t *testing.T) {
 			return value[int](f, `select count(*) from fenceline.jobs where state <> 'completed'`) == 0
 		})
 		stop()
-		r.untilStored(f, 5*time.Second, jobs...)
-		rest.untilStored(f, 5*time.Second, late...)
+		r.untilStored(f, jobs...)
+		rest.untilStored(f, late...)
 		if s := next(t, status); !s.Live {
 			t.Fatalf("round %d: the feed did not come back: %+v", round, s)
 		}
@@ -97,24 +97,20 @@ func TestAHalfOpenListenerIsSeenAndHealed(t *testing.T) {
 	<-status.C
 	job := f.enqueue(1)[0]
 	watcher := f.watch(hub, []int64{job}, fromStart(job))
-	watcher.untilStored(f, 2*time.Second, job)
+	watcher.untilStored(f, job)
 
 	before := r.connections()
 	r.silence()
-	silent := time.Now()
 	l := f.claimOne()
 	if s := next(t, status); s.Live || s.Degraded != events.ListenerSilent {
 		t.Fatalf("the half-open connection is called %+v", s)
 	}
-	if took := time.Since(silent); took > 2*time.Second {
-		t.Errorf("it was seen after %v", took)
-	}
-	watcher.untilStored(f, 3*time.Second, job)
+	watcher.untilStored(f, job)
 	if s := next(t, status); !s.Live {
 		t.Fatalf("the feed did not come back: %+v", s)
 	}
 	f.completeOne(l)
-	watcher.untilStored(f, 2*time.Second, job)
+	watcher.untilStored(f, job)
 	// The dropped connection's cancel request may have passed the relay too.
 	if n := r.connections() - before; n < 1 || n > 2 {
 		t.Errorf("%d new connections were made, want one listener", n)
@@ -135,12 +131,12 @@ func TestWhileNoConnectionListensTheWatchedJobsArePolled(t *testing.T) {
 	job := f.enqueue(1)[0]
 	watcher := f.watch(hub, []int64{job}, fromStart(job))
 	l := f.claimOne()
-	watcher.untilStored(f, 2*time.Second, job)
+	watcher.untilStored(f, job)
 	f.completeOne(l)
-	watcher.untilStored(f, 2*time.Second, job)
+	watcher.untilStored(f, job)
 	select {
 	case <-pulse.C:
-	case <-time.After(2 * time.Second):
+	case <-time.After(patience):
 		t.Error("no pulse came while nothing could be heard")
 	}
 }
@@ -153,7 +149,7 @@ func TestACatchUpThatFailsIsRepeated(t *testing.T) {
 	hub := f.live(events.Config{ReconnectDelay: 300 * time.Millisecond, Poll: 24 * time.Hour})
 	jobs := f.enqueue(20) // more than the hub would ask about one by one
 	r := f.watch(hub, jobs, fromStart(jobs...))
-	r.untilStored(f, 2*time.Second, jobs...)
+	r.untilStored(f, jobs...)
 	f.exec(`revoke select on fenceline.transitions from ` + store.RuntimeRole)
 	f.exec(`select pg_terminate_backend(pid) from pg_stat_activity
 	  where datname = current_database() and application_name = 'fenceline listener'`)
@@ -161,10 +157,10 @@ func TestACatchUpThatFailsIsRepeated(t *testing.T) {
 	l := f.claimOne()
 	f.eventually("the first reading fails", func() bool { return hub.Status().Degraded == events.ReadsFailing })
 	f.exec(`grant select on fenceline.transitions to ` + store.RuntimeRole)
-	r.untilStored(f, 5*time.Second, jobs...)
+	r.untilStored(f, jobs...)
 	f.eventually("the feed is live again", func() bool { return hub.Status().Live })
 	f.completeOne(l)
-	r.untilStored(f, 2*time.Second, jobs...)
+	r.untilStored(f, jobs...)
 }
 
 func TestTheListenerIsOneIdleSession(t *testing.T) {
@@ -201,7 +197,7 @@ func TestGarbageOnTheChannelsHarmsNothing(t *testing.T) {
 		f.exec(`select pg_notify('fenceline_work', $1)`, payload)
 	}
 	f.completeOne(f.claimOne())
-	r.untilStored(f, 2*time.Second, job)
+	r.untilStored(f, job)
 	if s := hub.Status(); !s.Live {
 		t.Errorf("the feed says %+v", s)
 	}

@@ -50,18 +50,18 @@ func TestAWatchOvertakenByADeliveryMissesAndRepeatsNothing(t *testing.T) {
 	job := f.enqueue(1)[0]
 	l := f.claimOne()
 	a := f.watch(hub, []int64{job}, fromStart(job))
-	a.untilStored(f, 2*time.Second, job)
+	a.untilStored(f, job)
 	src.of = job
 	src.then = func() {
 		f.renewOne(l)
-		a.untilStored(f, 2*time.Second, job)
+		a.untilStored(f, job)
 	}
 	src.armed.Store(true)
 	b := f.watch(hub, []int64{job}, fromStart(job))
-	b.untilStored(f, 2*time.Second, job)
+	b.untilStored(f, job)
 	f.completeOne(l)
-	b.untilStored(f, 2*time.Second, job)
-	a.untilStored(f, 2*time.Second, job)
+	b.untilStored(f, job)
+	a.untilStored(f, job)
 }
 
 // A transition of B's job commits behind B's reading. The pass that heard of
@@ -79,9 +79,9 @@ func TestAPassThatBeganBeforeAWatchDoesNotMoveItsPosition(t *testing.T) {
 	l := f.claimOne()
 	idle := f.enqueue(20) // so many that the hub asks whom a transaction was about
 	a := f.watch(hub, idle, events.From{})
-	a.until(t, 5*time.Second, "a place to resume from", func() bool { return a.position > 0 })
+	a.until(t, "a place to resume from", func() bool { return a.position > 0 })
 	begun := a.position
-	a.until(t, 5*time.Second, "the first passes are over", func() bool { return a.position > begun })
+	a.until(t, "the first passes are over", func() bool { return a.position > begun })
 	var asked atomic.Bool
 	src.asking = func() {
 		asked.Store(true)
@@ -103,7 +103,7 @@ func TestAPassThatBeganBeforeAWatchDoesNotMoveItsPosition(t *testing.T) {
 		t.Fatal("no pass was under way when B joined")
 	}
 	late := ts[2]
-	b.until(t, 5*time.Second, "the renewal", func() bool {
+	b.until(t, "the renewal", func() bool {
 		if b.n < 3 && b.position > late.XID {
 			t.Fatalf("the position %d is past transaction %d, which has not come", b.position, late.XID)
 		}

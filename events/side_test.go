@@ -18,7 +18,6 @@ func TestCloseEndsEverySubscriptionAtOnceAndRefusesNewOnes(t *testing.T) {
 	for range 20 {
 		readers = append(readers, f.watch(hub, jobs, events.From{}))
 	}
-	begun := time.Now()
 	hub.Close()
 	hub.Close()
 	for _, r := range readers {
@@ -27,9 +26,6 @@ func TestCloseEndsEverySubscriptionAtOnceAndRefusesNewOnes(t *testing.T) {
 		if !errors.Is(r.sub.Err(), events.ErrClosed) {
 			t.Fatalf("a subscription ended with %v", r.sub.Err())
 		}
-	}
-	if took := time.Since(begun); took > time.Second {
-		t.Errorf("closing 20 subscriptions took %v", took)
 	}
 	if _, err := hub.Watch(f.ctx, jobs, events.From{}); !errors.Is(err, events.ErrClosed) {
 		t.Errorf("a closed hub answers %v", err)
@@ -43,7 +39,7 @@ func TestCloseEndsEverySubscriptionAtOnceAndRefusesNewOnes(t *testing.T) {
 	f.enqueue(1)
 	select {
 	case <-hub.Work():
-	case <-time.After(2 * time.Second):
+	case <-time.After(patience):
 		t.Error("a draining pool is not told of work any more")
 	}
 }
@@ -91,9 +87,9 @@ func TestASubscriptionMadeBeforeTheHubRunsIsServed(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- hub.Run(ctx) }()
 	r := newReader(sub)
-	r.untilStored(f, 5*time.Second, job)
+	r.untilStored(f, job)
 	f.completeOne(l)
-	r.untilStored(f, 5*time.Second, job)
+	r.untilStored(f, job)
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -110,11 +106,12 @@ func TestAPulseFoldsManyChangesIntoFewTicks(t *testing.T) {
 	stop := f.writing()
 	ticks, quick := 0, 0
 	begun := time.Now()
-	for over := time.After(2 * time.Second); over != nil; {
+	late := time.After(patience)
+	for ticks < 4 || quick < 8 {
 		f.enqueue(5)
 		select {
-		case <-over:
-			over = nil
+		case <-late:
+			t.Fatalf("%d ticks and %d quick ticks in %v", ticks, quick, patience)
 		case <-pulse.C:
 			ticks++
 		case <-brisk.C:
@@ -124,11 +121,11 @@ func TestAPulseFoldsManyChangesIntoFewTicks(t *testing.T) {
 	}
 	stop()
 	took := time.Since(begun)
-	if most := int(took/(500*time.Millisecond)) + 1; ticks < 2 || ticks > most {
-		t.Errorf("%d ticks in %v, want 2 to %d", ticks, took, most)
+	if most := int(took/(500*time.Millisecond)) + 1; ticks > most {
+		t.Errorf("%d ticks in %v, want at most %d", ticks, took, most)
 	}
-	if most := int(took/(250*time.Millisecond)) + 1; quick < 4 || quick > most {
-		t.Errorf("%d quick ticks in %v, want 4 to %d", quick, took, most)
+	if most := int(took/(250*time.Millisecond)) + 1; quick > most {
+		t.Errorf("%d quick ticks in %v, want at most %d", quick, took, most)
 	}
 }
 
@@ -143,7 +140,7 @@ func TestAPulseTicksAfterTheLastChange(t *testing.T) {
 		t.Helper()
 		select {
 		case <-pulse.C:
-		case <-time.After(2 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("no tick came")
 		}
 	}
@@ -165,7 +162,7 @@ func TestWorkIsAnnounced(t *testing.T) {
 	f.enqueue(1)
 	select {
 	case <-hub.Work():
-	case <-time.After(2 * time.Second):
+	case <-time.After(patience):
 		t.Error("an available job was not announced")
 	}
 }

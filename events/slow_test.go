@@ -37,14 +37,14 @@ func TestASlowReaderIsCutAndTheOthersFeelNothing(t *testing.T) {
 			continue
 		}
 		for _, r := range []*reader{b, c} {
-			r.until(t, time.Second, "a reader that reads has it all", func() bool { return r.n >= total })
+			r.until(t, "a reader that reads has it all", func() bool { return r.n >= total })
 		}
 	}
 	if total < 10_000 {
 		t.Fatalf("only %d transitions passed", total)
 	}
-	b.untilStored(f, time.Second, jobs...)
-	c.untilStored(f, time.Second, jobs...)
+	b.untilStored(f, jobs...)
+	c.untilStored(f, jobs...)
 	f.eventually("the slow one is cut", func() bool { return errors.Is(slow.sub.Err(), events.ErrSlow) })
 	if n := hub.Status().Subscriptions; n != 2 {
 		t.Errorf("%d subscriptions are left, want 2", n)
@@ -67,7 +67,7 @@ func TestASlowReaderIsCutAndTheOthersFeelNothing(t *testing.T) {
 	if err := complete(f.ctx, f.Store, leases); err != nil {
 		t.Fatal(err)
 	}
-	again.until(t, time.Second, "what follows", func() bool { return again.n == 1 })
+	again.until(t, "what follows", func() bool { return again.n == 1 })
 	want := f.stored(jobs[0])
 	if !slices.Equal(again.seen[jobs[0]], want[len(want)-1:]) {
 		t.Errorf("after its snapshot it saw %v of %v", again.seen[jobs[0]], want)

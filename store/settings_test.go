@@ -87,7 +87,7 @@ func TestASessionThatIsStoppedInsideATransactionIsFreed(t *testing.T) {
 			t.Fatalf("%s: expired %d jobs whose row is held", name, n)
 		}
 		for swept := 0; swept == 0; swept = f.expire() {
-			if time.Since(began) > idle+10*time.Second {
+			if time.Since(began) > idle+time.Minute {
 				t.Fatalf("%s: not recovered after %v", name, time.Since(began))
 			}
 		}
@@ -140,7 +140,7 @@ func TestAWaitForARowIsBounded(t *testing.T) {
 	} {
 		began := time.Now()
 		err := verb()
-		if took := time.Since(began); code(err) != "55P03" || took < patience || took > patience+10*time.Second {
+		if took := time.Since(began); code(err) != "55P03" || took < patience || took > patience+time.Minute {
 			t.Errorf("%s behind a held row: %v after %v", name, err, took)
 		}
 	}

@@ -88,7 +88,7 @@ func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
 		return nil
 	}))
 	b := newBlocking()
-	Handle(p, "slow", b.handle, Options{Lease: 900 * time.Millisecond})
+	Handle(p, "slow", b.handle, Options{Lease: steady})
 	flaky, slow := enqueueKind(t, st, "flaky"), enqueueKind(t, st, "slow")
 	run(t, p)
 	receive(t, b.started)
@@ -183,7 +183,7 @@ func TestALeaseIsRenewedWhileItsCompletionIsRefusedAndRepeated(t *testing.T) {
 	full.job.Store(id)
 	p := newPool(full, config(t), time.Now)
 	p.store = st
-	HandleNoop(p, Options{Lease: 600 * time.Millisecond})
+	HandleNoop(p, Options{Lease: steady})
 	run(t, p)
 	await(t, "the lease was renewed for longer than it is", func() bool {
 		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
@@ -204,7 +204,7 @@ func TestACompletionBehindALockedRowIsRepeatedUnderARenewedLease(t *testing.T) {
 	st := storetest.Open(t, store.Config{URL: url, LockTimeout: 150 * time.Millisecond})
 	b := newBlocking()
 	p := New(st, config(t))
-	Handle(p, "slow", b.handle, Options{Lease: 1500 * time.Millisecond})
+	Handle(p, "slow", b.handle, Options{Lease: steady})
 	HandleNoop(p)
 	id := enqueueKind(t, st, "slow")
 	run(t, p)
@@ -264,7 +264,7 @@ func TestWorkGoesOnWhileTheServerCutsEveryConnection(t *testing.T) {
 	Handle(p, "short", handler(func(context.Context, Job[json.RawMessage]) error {
 		time.Sleep(5 * time.Millisecond)
 		return nil
-	}), Options{Lease: time.Second})
+	}), Options{Lease: 30 * time.Second})
 	run(t, p)
 	for cut := range 10 {
 		await(t, "more is done", func() bool { return p.Stats().Completed >= int64(30*cut) })

@@ -16,7 +16,14 @@ import (
 )
 
 // patience bounds every wait of these tests for something that must happen.
-const patience = 30 * time.Second
+const patience = time.Minute
+
+// steady is a lease that a machine which stalls for seconds keeps; brief is one
+// that a test waits to see the end of.
+const (
+	steady = 6 * time.Second
+	brief  = 2 * time.Second
+)
 
 // running is a pool under test.
 type running struct {
@@ -59,7 +66,7 @@ var closed = func() chan error { c := make(chan error); close(c); return c }()
 func config(t testing.TB) Config {
 	return Config{
 		Queues: map[string]int{"default": 4}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Lease: 2 * time.Second, Retry: store.Backoff{Base: 5 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Lease: steady, Retry: store.Backoff{Base: 5 * time.Millisecond, Cap: 20 * time.Millisecond},
 		Sweep: 20 * time.Millisecond, Poll: 100 * time.Millisecond, Grace: 5 * time.Second, Wind: 5 * time.Second,
 	}
 }

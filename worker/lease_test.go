@@ -108,7 +108,7 @@ func TestATerminatedJobsHandlerIsCancelledAndItsResultRefused(t *testing.T) {
 	id := enqueueKind(t, st, "slow")
 	b := newBlocking()
 	p := New(st, config(t))
-	Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
+	Handle(p, "slow", b.handle, Options{Lease: steady})
 	run(t, p)
 	job := receive(t, b.started)
 	ctx := receive(t, b.ctx)
@@ -142,11 +142,11 @@ func TestALongHandlerKeepsItsLease(t *testing.T) {
 	id := enqueueKind(t, st, "slow")
 	b := newBlocking()
 	p := New(st, config(t))
-	Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
+	Handle(p, "slow", b.handle, Options{Lease: steady})
 	run(t, p)
 	job, ctx := receive(t, b.started), receive(t, b.ctx)
 	await(t, "five renewals are recorded", func() bool {
-		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 5
+		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
 	})
 	if err := job.Attempt.Check(ctx); err != nil {
 		t.Errorf("Check = %v", err)
@@ -167,7 +167,7 @@ func TestAWrongClockOfTheWorkerChangesNothing(t *testing.T) {
 			b := newBlocking()
 			p := newPool(st, config(t), func() time.Time { return time.Now().Add(skew) })
 			p.store = st
-			Handle(p, "slow", b.handle, Options{Lease: 600 * time.Millisecond})
+			Handle(p, "slow", b.handle, Options{Lease: steady})
 			run(t, p)
 			job, ctx := receive(t, b.started), receive(t, b.ctx)
 			await(t, "the lease was renewed for longer than it is", func() bool {
@@ -215,11 +215,11 @@ func TestHandlersThatHoldEveryConnectionCannotStarveRenewals(t *testing.T) {
 		// Waits for the row, holding one of the four connections.
 		st.Terminate(ctx, store.OperatorParams{JobID: blocked, Seen: 1, Actor: "test", Reason: "hold"})
 		return job.Attempt.Check(ctx)
-	}), Options{Lease: 900 * time.Millisecond})
+	}), Options{Lease: steady})
 	run(t, p)
 	await(t, "every lease was renewed for longer than it is", func() bool {
 		for _, id := range ids {
-			if len(only(transitions(t, other, id), store.TypeRenewed)) < 5 {
+			if len(only(transitions(t, other, id), store.TypeRenewed)) < 4 {
 				return false
 			}
 		}
@@ -238,7 +238,7 @@ func TestAHandlerThatIgnoresItsTimeoutLosesTheJob(t *testing.T) {
 	id := enqueueKind(t, st, "stuck")
 	b := newBlocking()
 	p := New(st, config(t))
-	Handle(p, "stuck", b.handle, Options{Lease: 500 * time.Millisecond, Timeout: 700 * time.Millisecond})
+	Handle(p, "stuck", b.handle, Options{Lease: brief, Timeout: 3 * time.Second})
 	run(t, p)
 	receive(t, b.started)
 	ctx := receive(t, b.ctx)

@@ -20,9 +20,6 @@ func TestTwelveTabsLoadAndTheTwelfthCanAct(t *testing.T) {
 		}
 		id := s.spent(store.Request{Kind: "report"})
 		tab.Load(s.url + jobPath(id))
-		if took := chrometest.Eval[float64](tab, `performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd`); took > 3000 {
-			t.Errorf("tab %d took %.0f ms to load", i+1, took)
-		}
 		tab.Live()
 		tabs, ids = append(tabs, tab), append(ids, id)
 	}
