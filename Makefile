@@ -29,7 +29,7 @@ run: build deps-run ## start the console and a worker pool on http://127.0.0.1:8
 	@exec bin/fenceline serve $(ARGS)
 
 test: deps ## run every test, with the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 15m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
 
 check: ## formatting, vet, generated views, staticcheck, builds for other systems
 	@echo gofmt; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

@@ -100,7 +100,7 @@ func (m mutant) apply(sql string) (string, error) {
 func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
 	var changed atomic.Int64
 	stage := m.stage(t, &changed)
-	report, err := Run(t.Context(), []*Stage{stage}, seed, 0, mutantHistories)
+	report, err := Run(t.Context(), []*Stage{stage}, seed, 0, Length{Histories: mutantHistories})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,20 +47,27 @@ func (r *Report) add(h *History) {
 	}
 }
 
+// Length bounds a run: so many histories, or as many as begin within Time of
+// this process's clock. A Time of zero is no bound.
+type Length struct {
+	Histories int
+	Time      time.Duration
+}
+
 // Run plays the histories with numbers from first on, of one seed, on all
 // stages at once, and stops at the first that fails. An error says that a
 // stage failed, or that ctx ended.
-func Run(ctx context.Context, stages []*Stage, seed, first uint64, histories int) (Report, error) {
-	return run(ctx, stages, seed, histories, func(n int) Script { return NewScript(seed, first+uint64(n)) })
+func Run(ctx context.Context, stages []*Stage, seed, first uint64, length Length) (Report, error) {
+	return run(ctx, stages, seed, length, func(n int) Script { return NewScript(seed, first+uint64(n)) })
 }
 
 // Repeat plays one script of a seed that often. Each time its calls meet in
 // another way.
-func Repeat(ctx context.Context, stages []*Stage, seed, index uint64, histories int) (Report, error) {
-	return run(ctx, stages, seed, histories, func(int) Script { return NewScript(seed, index) })
+func Repeat(ctx context.Context, stages []*Stage, seed, index uint64, length Length) (Report, error) {
+	return run(ctx, stages, seed, length, func(int) Script { return NewScript(seed, index) })
 }
 
-func run(ctx context.Context, stages []*Stage, seed uint64, histories int, script func(int) Script) (Report, error) {
+func run(ctx context.Context, stages []*Stage, seed uint64, length Length, script func(int) Script) (Report, error) {
 	start := time.Now()
 	report := Report{Seed: seed}
 	var (
@@ -74,7 +81,7 @@ func run(ctx context.Context, stages []*Stage, seed uint64, histories int, scrip
 		wg.Go(func() {
 			for !stop.Load() && ctx.Err() == nil {
 				n := int(next.Add(1)) - 1
-				if n >= histories {
+				if n >= length.Histories || length.Time > 0 && time.Since(start) > length.Time {
 					return
 				}
 				s := script(n)

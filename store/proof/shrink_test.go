@@ -17,7 +17,7 @@ func TestACounterexampleIsShrunkToWhatMattersAndShownAsATimeline(t *testing.T) {
 		}
 	}
 	stage := double.stage(t, new(atomic.Int64))
-	report, err := Run(t.Context(), []*Stage{stage}, seed(t), 0, 2000)
+	report, err := Run(t.Context(), []*Stage{stage}, seed(t), 0, Length{Histories: 2000})
 	if err != nil || report.Failure == nil {
 		t.Fatalf("%d histories found nothing: %v", report.Histories, err)
 	}
