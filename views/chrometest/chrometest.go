@@ -23,7 +23,7 @@ import (
 
 // Patience bounds every wait for a fact. It is long because two cores may be
 // shared by everything else that is being tested.
-const Patience = 30 * time.Second
+const Patience = 60 * time.Second
 
 // names are those under which the browser is looked for.
 var names = []string{

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m, storetest.NoLeaks) }
 
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // bench is a pool that allows one program, written as a shell script.
 type bench struct {
