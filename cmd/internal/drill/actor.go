@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/fenceline/fenceline/cmd/internal/process"
 )
 
 // actor is one of the two worker processes, seen from outside.
@@ -20,53 +21,35 @@ type actor struct {
 	attempt    uuid.UUID // once it has claimed
 	generation int64
 
-	cmd   *exec.Cmd
+	*process.Child
 	stdin io.WriteCloser
 	said  *lastWords
-	done  chan struct{}
-	err   error // of Wait; read after done is closed
 }
 
-// start starts a worker. It waits for the process on the thread that started
-// it: where the system kills a child when its parent ends, it means that
-// thread.
 func (d *Drill) start(name string) (*actor, error) {
-	a := &actor{name: name, said: &lastWords{}, done: make(chan struct{})}
-	a.cmd = exec.Command(d.cfg.Program, Verb, "--name", name, "--kind", d.kind,
+	a := &actor{name: name, said: &lastWords{}}
+	cmd := exec.Command(d.cfg.Program, Verb, "--name", name, "--kind", d.kind,
 		"--lease", d.cfg.Lease.String(), "--limit", d.cfg.Limit.String())
-	a.cmd.Env, a.cmd.Stderr, a.cmd.SysProcAttr = d.cfg.Env, a.said, attributes()
+	cmd.Env, cmd.Stderr = d.cfg.Env, a.said
 	var err error
-	if a.stdin, err = a.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start worker %s: %w", name, err)
+	if a.stdin, err = cmd.StdinPipe(); err == nil {
+		a.Child, err = process.Start(cmd)
 	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := a.cmd.Start()
-		started <- err
-		if err == nil {
-			a.err = a.cmd.Wait()
-			close(a.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("start worker %s: %w", name, err)
 	}
 	return a, nil
 }
 
-func (a *actor) pid() int { return a.cmd.Process.Pid }
-
 // stop pauses the process and returns when it stands still.
 func (a *actor) stop(ctx context.Context) error {
-	if err := pauseProcess(a.pid()); err != nil {
+	if err := a.Pause(); err != nil {
 		return fmt.Errorf("stop worker %s: %w", a.name, err)
 	}
-	for !isPaused(a.pid()) {
+	for !a.Paused() {
 		select {
 		case <-time.After(5 * time.Millisecond):
-		case <-a.done:
+		case <-a.Done:
 			return a.died()
 		case <-ctx.Done():
 			return fmt.Errorf("stop worker %s: %w", a.name, context.Cause(ctx))
@@ -76,7 +59,7 @@ func (a *actor) stop(ctx context.Context) error {
 }
 
 func (a *actor) cont() error {
-	if err := continueProcess(a.pid()); err != nil {
+	if err := a.Continue(); err != nil {
 		return fmt.Errorf("continue worker %s: %w", a.name, err)
 	}
 	return nil
@@ -93,14 +76,14 @@ func (a *actor) finish() error {
 // died is nil while the process runs and when it ended well.
 func (a *actor) died() error {
 	select {
-	case <-a.done:
+	case <-a.Done:
 	default:
 		return nil
 	}
-	if a.err == nil {
+	if a.Err() == nil {
 		return nil
 	}
-	return a.heard(fmt.Errorf("worker %s ended (%w)", a.name, a.err))
+	return a.heard(fmt.Errorf("worker %s ended (%w)", a.name, a.Err()))
 }
 
 // heard adds what the worker said last.
@@ -117,12 +100,12 @@ const endPatience = 5 * time.Second
 // end ends the process whatever state it is in, and waits for it.
 func (a *actor) end() {
 	a.stdin.Close()
-	continueProcess(a.pid())
+	a.Continue()
 	select {
-	case <-a.done:
+	case <-a.Done:
 	case <-time.After(endPatience):
-		a.cmd.Process.Kill()
-		<-a.done
+		a.Kill()
+		<-a.Done
 	}
 }
 

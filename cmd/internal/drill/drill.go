@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fenceline/fenceline/cmd/internal/process"
 	"github.com/fenceline/fenceline/store"
 )
 
@@ -45,7 +46,7 @@ func (c Config) withDefaults() Config {
 var (
 	// ErrUnsupported is returned on systems where no process can be stopped and
 	// continued.
-	ErrUnsupported = errors.New("the drill stops and continues processes with signals, which this system does not have")
+	ErrUnsupported = process.ErrUnsupported
 
 	// ErrBroken says that the drill ran and did not end as it must: a late result
 	// was accepted, not recorded, or stored.
@@ -69,7 +70,7 @@ const kindPrefix = "drill-"
 // Begin enqueues the drill's job, which waits until Run starts the workers. Jobs
 // that interrupted drills left behind are terminated.
 func Begin(ctx context.Context, cfg Config) (*Drill, error) {
-	if !supported {
+	if !process.Supported {
 		return nil, ErrUnsupported
 	}
 	d := &Drill{cfg: cfg.withDefaults(), kind: kindPrefix + strings.ToLower(rand.Text()[:6])}

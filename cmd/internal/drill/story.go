@@ -77,7 +77,7 @@ func (d *Drill) claims(ctx context.Context, who *actor, generation int64) error 
 	}
 	who.attempt, who.generation = t.AttemptID, t.Generation
 	d.tell(who.step("claimed", t.At, "%s (process %d) claims the job, generation %d; its lease ends at %s",
-		who.name, who.pid(), t.Generation, clock(t.LeaseUntil)))
+		who.name, who.PID(), t.Generation, clock(t.LeaseUntil)))
 	return d.rest(ctx)
 }
 

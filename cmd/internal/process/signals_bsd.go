@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package drill
+package process
 
 import "syscall"
 
