@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/fenceline/fenceline/store/proof/mutant"
+	"github.com/fenceline/fenceline/store/relay"
 	"github.com/fenceline/fenceline/store/storetest"
 )
 
@@ -30,10 +32,10 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	seed := seed(t)
 	set(t, "rapid.checks", mutantRuns)
 	set(t, "rapid.shrinktime", "0s")
-	found := make([]catch, len(mutants))
+	found := make([]catch, len(mutant.All))
 	t.Run("mutant", func(t *testing.T) {
-		for i, m := range mutants {
-			t.Run(m.rule, func(t *testing.T) {
+		for i, m := range mutant.All {
+			t.Run(m.Rule, func(t *testing.T) {
 				t.Parallel()
 				if found[i] = hunt(t, m, seed); !found[i].caught() {
 					t.Error("it survived")
@@ -45,14 +47,14 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "rule taken away\thistories\tmachine runs\tdirected test")
 	caught := 0
-	for i, m := range mutants {
-		fmt.Fprintf(w, "%s\t%s\n", m.rule, found[i])
+	for i, m := range mutant.All {
+		fmt.Fprintf(w, "%s\t%s\n", m.Rule, found[i])
 		if found[i].caught() {
 			caught++
 		}
 	}
 	w.Flush()
-	t.Logf("%d of %d mutants caught, PROOF_SEED=%d, %s\n%s", caught, len(mutants), seed, time.Since(start).Round(time.Second), b.String())
+	t.Logf("%d of %d mutants caught, PROOF_SEED=%d, %s\n%s", caught, len(mutant.All), seed, time.Since(start).Round(time.Second), b.String())
 }
 
 // set sets a flag for the length of the test.
@@ -84,22 +86,11 @@ func (c catch) String() string {
 	return fmt.Sprintf("%s\t%s\t%s", or(c.histories), or(c.runs), c.directed)
 }
 
-// apply rewrites a statement that the mutant concerns.
-func (m mutant) apply(sql string) (string, error) {
-	for i := 0; i < len(m.edits); i += 2 {
-		if !strings.Contains(sql, m.edits[i]) {
-			return sql, fmt.Errorf("the statement no longer holds %q", m.edits[i])
-		}
-		sql = strings.ReplaceAll(sql, m.edits[i], m.edits[i+1])
-	}
-	return sql, nil
-}
-
 // hunt looks for the mutant by histories and by the machine, and by the
 // directed tests where neither found it.
-func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
+func hunt(t *testing.T, m mutant.Mutant, seed uint64) (c catch) {
 	var changed atomic.Int64
-	stage := m.stage(t, &changed)
+	stage := mutated(t, m, &changed)
 	report, err := Run(t.Context(), []*Stage{stage}, seed, 0, Length{Histories: mutantHistories})
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +99,8 @@ func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
 		c.histories = report.Histories
 	}
 	c.runs = machineRuns(t, stage)
-	if m.in != "" && changed.Load() == 0 {
-		t.Errorf("no statement was sent that holds %q", m.in)
+	if m.In != "" && changed.Load() == 0 {
+		t.Errorf("no statement was sent that holds %q", m.In)
 	}
 	if c.caught() {
 		return c
@@ -122,26 +113,47 @@ func hunt(t *testing.T, m mutant, seed uint64) (c catch) {
 	return c
 }
 
-// stage is a fresh one whose store is under the mutant. It counts the statements
+// mutated is a fresh stage whose store is under the mutant. It counts the statements
 // that were changed.
-func (m mutant) stage(t *testing.T, changed *atomic.Int64) *Stage {
+func mutated(t *testing.T, m mutant.Mutant, changed *atomic.Int64) *Stage {
 	t.Helper()
 	url := storetest.OwnerURL(t)
-	via := newRelay(t, url, func(sql string) string {
-		if m.in == "" || !strings.Contains(sql, m.in) {
+	via := throughRelay(t, url, func(sql string) string {
+		if !m.Concerns(sql) {
 			return sql
 		}
 		changed.Add(1)
-		out, err := m.apply(sql)
+		out, err := m.Apply(sql)
 		if err != nil {
 			t.Error(err)
 		}
 		return out
 	})
-	if m.ddl != "" {
-		alter(t, url, m.ddl)
+	if m.DDL != "" {
+		alter(t, url, m.DDL)
 	}
 	return openStage(t, via, url)
+}
+
+// throughRelay is the address by which a store reaches the database behind a
+// relay that rewrites its statements: the store under a mutant is the very
+// program that is shipped.
+func throughRelay(t *testing.T, url string, rewrite func(string) string) string {
+	t.Helper()
+	dial, err := relay.To(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := relay.New(dial, rewrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	via, err := r.URL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return via
 }
 
 func alter(t *testing.T, url, ddl string) {

@@ -5,18 +5,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/fenceline/fenceline/store/proof/mutant"
 )
 
 // A counterexample is what a person has to understand: of a store whose
 // claims lock nothing, no more is left than a claim and what it ran into.
 func TestACounterexampleIsShrunkToWhatMattersAndShownAsATimeline(t *testing.T) {
-	var double mutant
-	for _, m := range mutants {
-		if m.rule == "claim: locks the row" {
+	var double mutant.Mutant
+	for _, m := range mutant.All {
+		if m.Rule == "claim: locks the row" {
 			double = m
 		}
 	}
-	stage := double.stage(t, new(atomic.Int64))
+	stage := mutated(t, double, new(atomic.Int64))
 	report, err := Run(t.Context(), []*Stage{stage}, seed(t), 0, Length{Histories: 2000})
 	if err != nil || report.Failure == nil {
 		t.Fatalf("%d histories found nothing: %v", report.Histories, err)
