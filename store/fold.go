@@ -42,6 +42,7 @@ type Lane struct {
 	End        End       // empty while it runs
 	EndedAt    time.Time // when the end was recorded; an expiry is recorded by a sweep, after LeaseUntil
 	Reason     string    // why it ended where it did; see [Transition]
+	Unstarted  bool      // it was given back before any work had begun
 	Refused    []Transition
 }
 
@@ -136,7 +137,7 @@ func (h *History) renewed(t Transition) {
 func (h *History) end(t Transition, how End) {
 	lane := h.lane(t)
 	h.checkEnd(t, lane)
-	lane.End, lane.EndedAt, lane.Reason = how, t.At, t.Reason
+	lane.End, lane.EndedAt, lane.Reason, lane.Unstarted = how, t.At, t.Reason, t.Detail.Unstarted
 	h.AttemptEnd = how
 }
 

@@ -69,6 +69,7 @@ type JobView struct {
 	History     History          // of all of them
 	Errors      []AttemptFailure // oldest first
 	Children    []Job            // follow-ups that the job's result wrote
+	Twice       []int64          // the ids of those that may have been delivered twice; see [History.MaybeTwice]
 	Masked      Payload          // shapes only; see [Mask]
 	Horizon     uint64           // every transaction below is in this snapshot
 }
@@ -93,11 +94,7 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	if v.Errors, err = failures(ctx, tx, id); err != nil {
 		return JobView{}, err
 	}
-	rows, err := tx.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.parent_id = $1 order by j.id limit 200`, id)
-	if err != nil {
-		return JobView{}, fmt.Errorf("read the follow-ups of job %d: %w", id, err)
-	}
-	if v.Children, err = pgx.CollectRows(rows, scanJob); err != nil {
+	if err = v.readChildren(ctx, tx); err != nil {
 		return JobView{}, err
 	}
 	full, err := payload(ctx, tx, id)

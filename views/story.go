@@ -23,6 +23,7 @@ func Story(v store.JobView) []Phrase {
 	s.state(v)
 	s.kept(v)
 	s.refused(v)
+	s.twice(v)
 	return s.phrases
 }
 
@@ -219,4 +220,14 @@ func (s *tale) refused(v store.JobView) {
 	if n > 1 {
 		s.say(" In all, ", Plural(int64(n), "write"), " of attempts without authority were refused.")
 	}
+}
+
+// twice warns of effects outside the database that nobody can fence.
+func (s *tale) twice(v store.JobView) {
+	first, again := v.History.MaybeTwice()
+	if again == 0 {
+		return
+	}
+	s.say(" ", attempt(again), " did again what attempt ", decimal(first), " may have done: what the job sent outside ",
+		Phrase{Text: MaybeTwice, Tone: ToneRetry}, ".")
 }

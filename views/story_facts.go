@@ -6,6 +6,10 @@ import (
 	"github.com/fenceline/fenceline/store"
 )
 
+// MaybeTwice is what the console says of effects outside the database that two
+// attempts may both have had.
+const MaybeTwice = "may have been delivered twice"
+
 // lastLane is the attempt of the last claim, or nil before the first.
 func lastLane(v store.JobView) *store.Lane { return laneOf(v, v.Job.Generation) }
 

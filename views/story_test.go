@@ -53,7 +53,13 @@ func TestTheStoryTellsWhoMayFinishTheJob(t *testing.T) {
 		"terminated while waiting": {newPlay().at(s).terminate("no"), []string{"local ended this job"}, []string{"held it then"}},
 		"a result stays while it runs again": {newPlay().claim("w").complete().at(5 * s).requeue("again").at(6 * s).claim("v"),
 			[]string{"Attempt 2 holds", "The stored result is still that of attempt 1, until a new one is accepted."}, nil},
-		"many refusals": {manyAttempts(12), []string{"In all, 2 writes of attempts without authority were refused."}, nil},
+		"worked again after a lost attempt": {newPlay().at(s).claim("w").at(32*s).expire(store.Available, "").at(33 * s).claim("v").at(34 * s).complete(),
+			[]string{"Attempt 2 did again what attempt 1 may have done: what the job sent outside may have been delivered twice."}, nil},
+		"lost and not claimed again":   {newPlay().at(s).claim("w").at(32*s).expire(store.Available, ""), nil, []string{MaybeTwice}},
+		"worked again after a failure": {newPlay().at(s).claim("w").fail(store.Available, "", "e", "m").claim("v").complete(), nil, []string{MaybeTwice}},
+		"worked again after a repeat":  {newPlay().at(s).claim("w").complete().requeue("again").claim("v"), nil, []string{MaybeTwice}},
+		"taken away and worked again":  {newPlay().at(s).claim("w").requeue("again").claim("v"), []string{"Attempt 2 did again what attempt 1 may have done"}, nil},
+		"many refusals":                {manyAttempts(12), []string{"In all, 2 writes of attempts without authority were refused."}, nil},
 	} {
 		got := StoryText(c.play.view())
 		for _, want := range c.want {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fenceline/fenceline/store"
@@ -96,6 +97,9 @@ func (c *jobsShowCmd) print(a *app, v store.JobView, p store.Payload) error {
 	printFailures(a, v.Errors)
 	for _, child := range v.Children {
 		fmt.Fprintf(a.out, "\nFollow-up %s: job %d, %s", oneLine(child.FollowName), child.ID, child.State)
+		if slices.Contains(v.Twice, child.ID) {
+			fmt.Fprintf(a.out, ", %s", views.MaybeTwice)
+		}
 	}
 	fmt.Fprintf(a.out, "\nArgs (%d bytes): %s\n", j.ArgsBytes, indented(p.Args))
 	if p.Result != nil {
