@@ -75,29 +75,31 @@ func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return nil
 }
 
-// checkVersion compares the database's schema with the migrations in this
-// program.
-func checkVersion(ctx context.Context, conn *pgx.Conn) error {
-	var have int64
-	err := conn.QueryRow(ctx, "select coalesce(max(version_id), 0) from "+versionTable).Scan(&have)
+// SchemaVersion reads the version of the database's schema, 0 when there is
+// none, and tells the one that this program was built for. The error matches
+// [ErrSchema] when the two do not fit; the versions are told then too.
+func SchemaVersion(ctx context.Context, conn Querier) (have, want int64, err error) {
+	if want, err = newest(); err != nil {
+		return 0, 0, err
+	}
+	err = conn.QueryRow(ctx, "select coalesce(max(version_id), 0) from "+versionTable).Scan(&have)
 	var pgErr *pgconn.PgError
 	switch {
 	case errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000"):
-		return fmt.Errorf("%w: there is none yet; run `fenceline migrate`", ErrSchema)
+		return 0, want, fmt.Errorf("%w: there is none yet; run `fenceline migrate`", ErrSchema)
 	case err != nil:
-		return fmt.Errorf("read the schema's version: %w", err)
-	}
-	want, err := newest()
-	if err != nil {
-		return err
-	}
-	switch {
+		return 0, want, fmt.Errorf("read the schema's version: %w", err)
 	case have < want:
-		return fmt.Errorf("%w: it is at version %d, this program needs %d; run `fenceline migrate`", ErrSchema, have, want)
+		return have, want, fmt.Errorf("%w: it is at version %d, this program needs %d; run `fenceline migrate`", ErrSchema, have, want)
 	case have > want:
-		return fmt.Errorf("%w: it is at version %d, this program knows %d; use a newer program", ErrSchema, have, want)
+		return have, want, fmt.Errorf("%w: it is at version %d, this program knows %d; use a newer program", ErrSchema, have, want)
 	}
-	return nil
+	return have, want, nil
+}
+
+// Querier is a connection or a pool that can be asked for one row.
+type Querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // newest is the version of the last migration in this program.

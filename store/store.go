@@ -127,7 +127,7 @@ func prepare(ctx context.Context, conn *pgx.ConnConfig, cfg Config) error {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer probe.Close(context.WithoutCancel(ctx))
-	if err := checkVersion(ctx, probe); err != nil {
+	if _, _, err := SchemaVersion(ctx, probe); err != nil {
 		return err
 	}
 	var acting string

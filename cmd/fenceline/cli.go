@@ -19,6 +19,7 @@ type cli struct {
 	Enqueue enqueueCmd `cmd:"" help:"Store one job, or many from standard input."`
 	Jobs    jobsCmd    `cmd:"" help:"List jobs, show one, requeue or terminate it."`
 	Verify  verifyCmd  `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
+	Doctor  doctorCmd  `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
 	Drill   drillCmd   `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`
 	Bench   benchCmd   `cmd:"" help:"Measure enqueueing and working of jobs on a database of its own."`
 	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`

@@ -81,7 +81,7 @@ func TestHelpIsPrintedForEveryVerb(t *testing.T) {
 		t.Error("without arguments the help is another one")
 	}
 	for _, verb := range []string{"serve", "worker", "migrate", "enqueue", "jobs list", "jobs show", "jobs requeue",
-		"jobs terminate", "verify", "drill", "bench", "version"} {
+		"jobs terminate", "verify", "doctor", "drill", "bench", "version"} {
 		if !strings.Contains(top.out, verb) {
 			t.Errorf("the help does not name %s", verb)
 		}
