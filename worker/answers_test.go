@@ -79,7 +79,7 @@ func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
 	t.Parallel()
 	st := storetest.New(t)
 	l := &lossy{Store: st, lose: map[string]int{"claim": 2, "look": 1, "renew": 1, "complete": 2, "fail": 2}}
-	p := newPool(l, config(t), time.Now)
+	p := newPool(l, config(t))
 	p.store = st
 	Handle(p, "flaky", handler(func(_ context.Context, job Job[json.RawMessage]) error {
 		if job.Attempt.Number == 1 {
@@ -141,7 +141,7 @@ func TestOneMemberThatTheDatabaseRefusesHoldsNobodyElseUp(t *testing.T) {
 	cfg.Queues = map[string]int{"default": 60}
 	refusing := &poisoned{Store: st, code: "22P05"}
 	refusing.job.Store(bad)
-	p := newPool(refusing, cfg, time.Now)
+	p := newPool(refusing, cfg)
 	p.store = st
 	HandleNoop(p)
 	run(t, p)
@@ -161,7 +161,7 @@ func TestNothingIsRenewedAfterACompletionWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	st := storetest.New(t)
 	l := &lossy{Store: st, lose: map[string]int{"complete": 6}} // longer than a third of the lease
-	p := newPool(l, config(t), time.Now)
+	p := newPool(l, config(t))
 	p.store = st
 	HandleNoop(p, Options{Lease: 600 * time.Millisecond})
 	id := enqueueKind(t, st, "noop")
@@ -181,7 +181,7 @@ func TestALeaseIsRenewedWhileItsCompletionIsRefusedAndRepeated(t *testing.T) {
 	id := enqueueKind(t, st, "noop")
 	full := &poisoned{Store: st, code: "53100"}
 	full.job.Store(id)
-	p := newPool(full, config(t), time.Now)
+	p := newPool(full, config(t))
 	p.store = st
 	HandleNoop(p, Options{Lease: steady})
 	run(t, p)

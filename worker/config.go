@@ -41,6 +41,11 @@ type Config struct {
 	// Wake, when set, replaces the pool's own listener: each receive means that
 	// some job may have become available. The pool never closes it.
 	Wake <-chan struct{}
+	// Clock, when set, replaces [time.Now]: for tests and drills of clocks that
+	// are wrong or jump. Only differences between its readings are used; it is
+	// never compared with the database's, and no setting of it makes a stale
+	// write acceptable.
+	Clock func() time.Time
 }
 
 const (
@@ -58,6 +63,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
 	if c.Retry == (store.Backoff{}) {
 		c.Retry = store.DefaultBackoff

@@ -70,7 +70,7 @@ func (s *scripted) Release(context.Context, string, []store.Released) ([]store.O
 func keep(t *testing.T, s *scripted, n int, then func(p *Pool, held []*attempt)) {
 	synctest.Test(t, func(t *testing.T) {
 		s.begin = time.Now()
-		p := newPool(s, Config{Log: slog.New(slog.DiscardHandler)}, time.Now)
+		p := newPool(s, Config{Log: slog.New(slog.DiscardHandler)})
 		p.values = t.Context()
 		k := &kind{name: "slow", lease: 30 * time.Second}
 		var held []*attempt
@@ -203,7 +203,7 @@ func TestAfterALongStopTheAttemptIsCancelledBeforeTheNextRenewal(t *testing.T) {
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		s.begin = time.Now()
-		p := newPool(s, Config{Log: slog.New(slog.DiscardHandler)}, time.Now)
+		p := newPool(s, Config{Log: slog.New(slog.DiscardHandler)})
 		p.values = t.Context()
 		k := &kind{name: "slow", lease: 30 * time.Second}
 		held0 = newAttempt(p.queues[0], k, store.Claimed{}, p.now())

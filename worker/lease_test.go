@@ -165,8 +165,9 @@ func TestAWrongClockOfTheWorkerChangesNothing(t *testing.T) {
 			st := storetest.New(t)
 			id := enqueueKind(t, st, "slow")
 			b := newBlocking()
-			p := newPool(st, config(t), func() time.Time { return time.Now().Add(skew) })
-			p.store = st
+			cfg := config(t)
+			cfg.Clock = func() time.Time { return time.Now().Add(skew) }
+			p := New(st, cfg)
 			Handle(p, "slow", b.handle, Options{Lease: steady})
 			run(t, p)
 			job, ctx := receive(t, b.started), receive(t, b.ctx)

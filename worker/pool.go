@@ -30,7 +30,6 @@ type Pool struct {
 	id    string
 	store *store.Store
 	verbs verbs
-	clock func() time.Time // never compared with the database's
 	epoch time.Time
 	stats stats
 
@@ -54,15 +53,15 @@ type Pool struct {
 // New is a pool on a store, which it does not close. Settings that cannot work
 // are reported by Run.
 func New(st *store.Store, cfg Config) *Pool {
-	p := newPool(st, cfg, time.Now)
+	p := newPool(st, cfg)
 	p.store = st
 	return p
 }
 
-func newPool(v verbs, cfg Config, clock func() time.Time) *Pool {
+func newPool(v verbs, cfg Config) *Pool {
 	cfg = cfg.withDefaults()
 	p := &Pool{
-		cfg: cfg, id: newID(cfg.Name), verbs: v, clock: clock, epoch: clock(),
+		cfg: cfg, id: newID(cfg.Name), verbs: v, epoch: cfg.Clock(),
 		kinds: make(map[string]*kind), idled: make(chan struct{}, 1),
 	}
 	p.keeper, p.completer = newKeeper(p), newCompleter(p)
@@ -77,7 +76,7 @@ func newPool(v verbs, cfg Config, clock func() time.Time) *Pool {
 func (p *Pool) ID() string { return p.id }
 
 // now is the time since the pool was made, on the monotonic clock.
-func (p *Pool) now() time.Duration { return p.clock().Sub(p.epoch) }
+func (p *Pool) now() time.Duration { return p.cfg.Clock().Sub(p.epoch) }
 
 // prepare checks the settings and freezes the kinds.
 func (p *Pool) prepare() error {

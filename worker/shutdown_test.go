@@ -102,7 +102,7 @@ func TestClaimsThatWereNotBegunAreGivenBackUncharged(t *testing.T) {
 	st := storetest.New(t)
 	id := enqueueKind(t, st, "slow")
 	ctx, stop := context.WithCancel(context.Background())
-	p := newPool(&interposed{Store: st, claimed: stop}, config(t), time.Now)
+	p := newPool(&interposed{Store: st, claimed: stop}, config(t))
 	p.store = st
 	Handle(p, "slow", handler(func(context.Context, Job[json.RawMessage]) error {
 		t.Error("the handler ran")
