@@ -26,6 +26,7 @@ type Status struct {
 	Behind        time.Duration // how long ago the resume position stopped moving; 0 while it moves. A long-open writing transaction anywhere in the cluster holds it back; deliveries go on
 	Watchers      int           // jobs watched
 	Subscriptions int
+	Connections   int64 // listening connections made so far, the first included
 }
 
 // health is what Status is made of, under the hub's lock.
@@ -72,7 +73,7 @@ func (h *Hub) status() Status {
 	why := h.health.degraded()
 	s := Status{
 		Live: why == "", Degraded: why, Since: h.health.since, LastHeard: h.line.heardAt,
-		Watchers: len(h.jobs), Subscriptions: len(h.subs),
+		Watchers: len(h.jobs), Subscriptions: len(h.subs), Connections: int64(h.line.number),
 	}
 	// Between two pings the horizon is not looked at, so only more than that is a lag.
 	if behind := time.Since(h.health.movedAt); behind > 2*h.cfg.PingEvery {

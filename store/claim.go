@@ -24,6 +24,7 @@ type ClaimParams struct {
 	Queue      string
 	Kinds      []KindLease
 	AttemptIDs []uuid.UUID // fresh ones; at most as many jobs are claimed
+	Held       *Held       // when given, told what an operator's control kept from being claimed
 }
 
 // Claimed is one job that the claimer now holds.
@@ -37,10 +38,12 @@ type Claimed struct {
 	MaxAttempts int
 	Tags        []string
 	CreatedAt   time.Time
+	RunAt       time.Time // when it was due
+	ClaimedAt   time.Time
 }
 
 const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind, j.queue, coalesce(j.key, ''),
-  j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at`
+  j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at, j.run_at, j.claimed_at`
 
 // The guard of a claim is the claim index: available, in the queue, of a kind
 // that is handled. The limit stays in a CTE of its own, where the planner
@@ -51,15 +54,21 @@ const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind,
 // The budget is written as it was locked. An update is first tried on the row of
 // the statement's snapshot, and a constraint would compare the new count with
 // the budget from before an operator raised it.
+//
+// What operators have set is asked first, in the same statement: see
+// fenceline.admit. A claim that a rate counts says what it took.
 const claimSQL = `
-with picked as materialized (
+with admitted as materialized (
+  select * from fenceline.admit($1, $2::text[], $5, $6)
+), picked as materialized (
   select j.id, j.kind, j.queue, j.generation, j.revision, j.attempts_used, j.max_attempts, j.run_at
   from fenceline.jobs j
   where j.state = 'available'
     and j.queue = $1
     and j.kind = any ($2::text[])
+    and j.kind <> all ((select a.barred from admitted a)::text[])
   order by j.priority, j.run_at, j.id
-  limit $6
+  limit (select a.allowed from admitted a)
   for no key update skip locked
 ), clock as materialized (
   select clock_timestamp() as at, count(*) as rows from picked
@@ -87,7 +96,11 @@ with picked as materialized (
          'claimed', 'available', 'running', c.attempts_used + 1, c.max_attempts, c.kind, c.queue, $5
   from claim c
 )
-select j.*, ` + notified + ` from changed j`
+select a.allowed, coalesce(a.held, ''), a."full", coalesce(extract(epoch from a.again), 0)::float8,
+       (select fenceline.spend(m.metered, c.at, array (select p.kind from picked p)) from admitted m, clock c where m.metered is not null and c.rows > 0),
+       j.*, case when j.id is not null then ` + notified + ` end
+from admitted a
+left join changed j on true`
 
 // Claim takes up to len(AttemptIDs) available jobs of one queue, in the order
 // of priority, due time and id. Each claim raises its job's generation by one
@@ -109,9 +122,12 @@ func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
 	if err != nil {
 		return s.recoverClaim(ctx, p, err)
 	}
-	claimed, err := pgx.CollectRows(rows, scanClaimed)
+	claimed, held, err := collectClaimed(rows)
 	if err != nil {
 		return s.recoverClaim(ctx, p, err)
+	}
+	if p.Held != nil {
+		*p.Held = held
 	}
 	return claimed, nil
 }
@@ -144,7 +160,8 @@ func scanClaimed(row pgx.CollectableRow) (Claimed, error) {
 	var c Claimed
 	var mark bool
 	err := row.Scan(&c.Lease.JobID, &c.Lease.AttemptID, &c.Lease.Generation, &c.Lease.Until, &c.Kind, &c.Queue, &c.Key,
-		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &mark)
+		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &c.RunAt, &c.ClaimedAt, &mark)
 	c.Lease.Until, c.CreatedAt = c.Lease.Until.UTC(), c.CreatedAt.UTC()
+	c.RunAt, c.ClaimedAt = c.RunAt.UTC(), c.ClaimedAt.UTC()
 	return c, err
 }

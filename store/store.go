@@ -72,6 +72,12 @@ func (s *Store) Close() {
 	s.pool.Close()
 }
 
+// Connections tells how the pool for the verbs and reads, and the one that is
+// kept for renewals, are used.
+func (s *Store) Connections() (general, renewals *pgxpool.Stat) {
+	return s.pool.Stat(), s.renewals.Stat()
+}
+
 // ListenConfig is how a listener connects: directly and on its own, never from
 // a pool. Each call returns a fresh copy.
 func (s *Store) ListenConfig() *pgx.ConnConfig { return s.listen.Copy() }
@@ -99,6 +105,10 @@ func (c Config) withDefaults() Config {
 // what it is. Nothing here is session state that the protocol relies on: the
 // guards hold without it.
 func prepare(ctx context.Context, conn *pgx.ConnConfig, cfg Config) error {
+	conn.Tracer = patience(cfg.StatementTimeout + answerPatience)
+	if conn.ConnectTimeout == 0 {
+		conn.ConnectTimeout = connectPatience
+	}
 	milliseconds := func(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 	for name, value := range map[string]string{
 		"application_name":                    "fenceline",

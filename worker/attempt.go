@@ -28,6 +28,7 @@ type attempt struct {
 	queue   *queue
 	kind    *kind
 	claimed store.Claimed
+	began   time.Duration // the pool's clock before the claim
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
@@ -47,7 +48,7 @@ type attempt struct {
 
 // newAttempt takes a claim over. Start is when the call began that made it.
 func newAttempt(q *queue, k *kind, c store.Claimed, start time.Duration) *attempt {
-	a := &attempt{pool: q.pool, queue: q, kind: k, claimed: c, bound: never, place: -1}
+	a := &attempt{pool: q.pool, queue: q, kind: k, claimed: c, began: start, bound: never, place: -1}
 	if k.timeout > 0 {
 		a.bound = q.pool.now() + k.timeout
 	}

@@ -41,9 +41,12 @@ func (q *queue) ask(ids []uuid.UUID) ([]store.Claimed, error) {
 	ctx, cancel := context.WithTimeout(q.pool.claiming, callTimeout)
 	defer cancel()
 	q.pool.stats.claims.Add(1)
-	return q.pool.verbs.Claim(ctx, store.ClaimParams{
+	start := q.pool.now()
+	claimed, err := q.pool.verbs.Claim(ctx, store.ClaimParams{
 		Worker: q.pool.id, Queue: q.name, Kinds: q.pool.leases, AttemptIDs: ids,
 	})
+	q.pool.meter.Asked(q.name, len(claimed), q.pool.now()-start, err)
+	return claimed, err
 }
 
 // find looks for the claims of a call whose answer was lost, until the shortest
@@ -73,6 +76,7 @@ func (q *queue) start(claimed []store.Claimed, start time.Duration) {
 	batch := make([]*attempt, len(claimed))
 	for i := range claimed {
 		batch[i] = newAttempt(q, q.pool.kinds[claimed[i].Kind], claimed[i], start)
+		q.pool.meter.Started(q.name, claimed[i].Kind, max(0, claimed[i].ClaimedAt.Sub(claimed[i].RunAt)))
 	}
 	q.started(len(batch))
 	q.pool.keeper.add(batch)

@@ -16,6 +16,7 @@ const gripeEvery = 5 * time.Second
 // complain logs that a call of the store failed, at most once in five seconds
 // for each verb.
 func (p *Pool) complain(verb string, err error) {
+	p.meter.Complained(verb)
 	now := p.now()
 	p.gripes.mu.Lock()
 	last, before := p.gripes.last[verb]

@@ -28,8 +28,12 @@ func newCompleter(p *Pool) *completer {
 	c.releases = newLane(p, "release", p.verbs.Release)
 	c.completions.settle = c.completed
 	c.completions.refuse = c.unstorable
-	c.failures.settle = func(a *attempt, f store.Failure, out store.Outcome) { c.settled(a, &p.stats.failed, out) }
-	c.releases.settle = func(a *attempt, r store.Released, out store.Outcome) { c.settled(a, &p.stats.released, out) }
+	c.failures.settle = func(a *attempt, f store.Failure, out store.Outcome) {
+		c.settled(a, &p.stats.failed, EndedFailed, out)
+	}
+	c.releases.settle = func(a *attempt, r store.Released, out store.Outcome) {
+		c.settled(a, &p.stats.released, EndedReleased, out)
+	}
 	return c
 }
 
@@ -76,7 +80,7 @@ func (c *completer) completed(a *attempt, _ store.Completion, out store.Outcome)
 		a.failUnstorable(invalid)
 		return
 	}
-	c.settled(a, &c.pool.stats.completed, out)
+	c.settled(a, &c.pool.stats.completed, EndedCompleted, out)
 }
 
 // unstorable takes a completion that the database itself could not store, and
@@ -92,28 +96,32 @@ func (c *completer) unstorable(a *attempt, err error) bool {
 }
 
 // settled ends this process's part in an attempt.
-func (c *completer) settled(a *attempt, count *counter, out store.Outcome) {
+func (c *completer) settled(a *attempt, count *counter, how Ending, out store.Outcome) {
 	var stale *store.StaleError
 	switch {
 	case out.Err == nil:
 		count.Add(1)
 	case errors.As(out.Err, &stale):
+		how = EndedRefused
 		c.pool.stats.refused.Add(1)
+		c.pool.meter.Refused(a.queue.name, a.kind.name, stale.Op, stale.Reason)
 		a.log().Warn(string(stale.Op)+" refused", "reason", string(stale.Reason), "current", stale.Current)
 	default:
+		how = EndedAbandoned
 		a.log().Error("outcome refused", "reason", out.Err.Error())
 	}
-	c.forget(a)
+	c.forget(a, how)
 }
 
 // abandoned ends this process's part in an attempt whose outcome could not be
 // offered. Its lease expires by itself.
 func (c *completer) abandoned(a *attempt) {
 	c.pool.stats.abandoned.Add(1)
-	c.forget(a)
+	c.forget(a, EndedAbandoned)
 }
 
-func (c *completer) forget(a *attempt) {
+func (c *completer) forget(a *attempt, how Ending) {
+	c.pool.meter.Ended(a.queue.name, a.kind.name, how, c.pool.now()-a.began)
 	c.pool.keeper.remove(a)
 	a.queue.settled()
 }

@@ -21,6 +21,8 @@ type Config struct {
 	// Log receives what an operator of the process should know; nil means
 	// [slog.Default]. It never receives args, results or errors of handlers.
 	Log *slog.Logger
+	// Meter is told what the pool does; nil means that nobody counts.
+	Meter Meter
 	// Lease is the length of the leases of kinds that name none; 0 means 30 s.
 	Lease time.Duration
 	// Retry is the backoff of kinds that name none, and of expired attempts; the
@@ -66,6 +68,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
+	}
+	if c.Meter == nil {
+		c.Meter = silent{}
 	}
 	if c.Retry == (store.Backoff{}) {
 		c.Retry = store.DefaultBackoff

@@ -122,6 +122,7 @@ func (k *keeper) lose(a *attempt, cause error) {
 	a.lost = true
 	a.cancel(cause)
 	k.pool.stats.lost.Add(1)
+	k.pool.meter.Lost(a.queue.name, a.kind.name, cause)
 }
 
 // renew offers a batch of renewals and reads the answers.
@@ -168,10 +169,12 @@ func (k *keeper) postpone(a *attempt) {
 // it is left the rest of the lease to do so.
 func (k *keeper) answered(a *attempt, start time.Duration, out store.Outcome) {
 	a.renewAt = never
+	left := a.slack(k.pool.now())
 	if out.Err == nil {
 		if !a.lost {
 			a.extend(start)
 		}
+		k.pool.meter.Renewed(a.queue.name, a.kind.name, left)
 		return
 	}
 	cause, reason := ErrLeaseLost, ""
@@ -183,6 +186,7 @@ func (k *keeper) answered(a *attempt, start time.Duration, out store.Outcome) {
 		}
 	}
 	k.pool.stats.refused.Add(1)
+	k.pool.meter.Refused(a.queue.name, a.kind.name, store.OpRenew, store.Reason(reason))
 	a.log().Warn("renewal refused", "reason", reason)
 	if !a.lost {
 		k.lose(a, because(cause, out.Err))

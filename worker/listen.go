@@ -42,10 +42,15 @@ func (p *Pool) listen(ctx context.Context) {
 func (p *Pool) listener(ctx context.Context) *pgxlisten.Listener {
 	return &pgxlisten.Listener{
 		Connect: func(ctx context.Context) (*pgx.Conn, error) {
-			return pgx.ConnectConfig(ctx, p.store.ListenConfig())
+			conn, err := pgx.ConnectConfig(ctx, p.store.ListenConfig())
+			if err == nil {
+				p.meter.Listening(true)
+			}
+			return conn, err
 		},
 		LogError: func(_ context.Context, err error) {
 			if ctx.Err() == nil {
+				p.meter.Listening(false)
 				p.complain("listen", err)
 			}
 		},

@@ -32,6 +32,7 @@ type Pool struct {
 	verbs verbs
 	epoch time.Time
 	stats stats
+	meter Meter
 
 	mu      sync.Mutex
 	started bool
@@ -61,7 +62,7 @@ func New(st *store.Store, cfg Config) *Pool {
 func newPool(v verbs, cfg Config) *Pool {
 	cfg = cfg.withDefaults()
 	p := &Pool{
-		cfg: cfg, id: newID(cfg.Name), verbs: v, epoch: cfg.Clock(),
+		cfg: cfg, id: newID(cfg.Name), verbs: v, epoch: cfg.Clock(), meter: cfg.Meter,
 		kinds: make(map[string]*kind), idled: make(chan struct{}, 1),
 	}
 	p.keeper, p.completer = newKeeper(p), newCompleter(p)

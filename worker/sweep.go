@@ -55,7 +55,9 @@ func (p *Pool) wake() {
 // once after a full batch.
 func (p *Pool) expire(ctx context.Context) {
 	for {
+		start := p.now()
 		n, err := p.store.Expire(ctx, sweepBatch, p.cfg.Retry)
+		p.swept(ctx, SweepExpire, n, start, err)
 		if err != nil && ctx.Err() == nil {
 			p.complain("expire", err)
 		}
@@ -70,7 +72,9 @@ func (p *Pool) expire(ctx context.Context) {
 func (p *Pool) promote(ctx context.Context) {
 	floor := sweepFloor
 	for {
+		start := p.now()
 		n, err := p.store.Promote(ctx, sweepBatch)
+		p.swept(ctx, SweepPromote, n, start, err)
 		if n == sweepBatch {
 			continue
 		}
@@ -98,12 +102,22 @@ func (p *Pool) promote(ctx context.Context) {
 // keepPartitions keeps the log's partitions ahead of the days.
 func (p *Pool) keepPartitions(ctx context.Context) {
 	for {
-		if _, err := p.store.EnsurePartitions(ctx); err != nil && ctx.Err() == nil {
+		start := p.now()
+		n, err := p.store.EnsurePartitions(ctx)
+		p.swept(ctx, SweepPartitions, n, start, err)
+		if err != nil && ctx.Err() == nil {
 			p.complain("ensure partitions", err)
 		}
 		if !pause(ctx, spread(partitionEvery)) {
 			return
 		}
+	}
+}
+
+// swept tells the meter of a look, unless the end of the pool cut it short.
+func (p *Pool) swept(ctx context.Context, sweep Sweep, n int, start time.Duration, err error) {
+	if ctx.Err() == nil {
+		p.meter.Swept(sweep, n, p.now()-start, err)
 	}
 }
 
