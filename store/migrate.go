@@ -36,6 +36,9 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("database URL: %w", err)
 	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectPatience
+	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
