@@ -26,9 +26,13 @@ type History struct {
 	Lanes       []Lane       // oldest first
 	Actions     []Transition // what operators did
 	Last        int64        // id of the newest transition folded in
+	Before      time.Time    // the history before it has been removed; zero when it is whole
 	Violations  []Violation  // what no correct log can hold
 
-	lanes map[uuid.UUID]int
+	lanes       map[uuid.UUID]int
+	kind, queue string
+	first       time.Time // when the log began, also what was removed of it
+	count       int       // how many transitions it had
 }
 
 // Lane is one attempt's life: what the timeline draws as a row.
@@ -65,12 +69,17 @@ func Fold(transitions []Transition) History {
 }
 
 // Add folds one more transition in. One that was folded before is ignored, so
-// that a repeat from the feed does no harm.
+// that a repeat from the feed does no harm; so is a baseline behind what it
+// stands for, before that is removed.
 func (h *History) Add(t Transition) {
-	if h.Last != 0 && t.ID <= h.Last {
+	if h.Last != 0 && (t.ID <= h.Last || t.Type == TypeBaseline) {
 		return
 	}
-	h.Last, h.JobID = t.ID, t.JobID
+	if h.Last == 0 {
+		h.JobID, h.kind, h.queue, h.first = t.JobID, t.Kind, t.Queue, t.At
+	}
+	h.Last = t.ID
+	h.count++
 	switch t.Type {
 	case TypeRejected:
 		lane := h.lane(t)
@@ -139,15 +148,6 @@ func (h *History) end(t Transition, how End) {
 	h.checkEnd(t, lane)
 	lane.End, lane.EndedAt, lane.Reason, lane.Unstarted = how, t.At, t.Reason, t.Detail.Unstarted
 	h.AttemptEnd = how
-}
-
-func (h *History) baseline(t Transition) {
-	h.State, h.Generation, h.Revision = t.To, t.Generation, t.Revision
-	h.Attempts, h.MaxAttempts = t.Attempts, t.MaxAttempts
-	h.AttemptID, h.LeaseUntil, h.RunAt = t.AttemptID, t.LeaseUntil, t.RunAt
-	if t.To == Running {
-		h.claimed(t)
-	}
 }
 
 // lane returns the attempt's lane and begins it when the log did not.

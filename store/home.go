@@ -72,7 +72,7 @@ with running as materialized (
   limit $1
 )
 select count(*) filter (where live), count(*) filter (where not live), clock_timestamp(),
-       not exists (select from fenceline.jobs),
+       not exists (select from fenceline.jobs) and exists (select from fenceline.retention where only_row and jobs_before is null),
        coalesce((array_agg(id order by claimed_at) filter (where live))[1], 0),
        coalesce((array_agg(kind order by claimed_at) filter (where live))[1], ''),
        min(claimed_at) filter (where live)

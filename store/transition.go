@@ -40,12 +40,21 @@ type Transition struct {
 type Detail struct {
 	Current   int64  `json:"current,omitempty"`    // rejected: the generation that was current
 	ClassHash string `json:"class,omitempty"`      // failed: fingerprint of the error
-	FollowUps int    `json:"follow_ups,omitempty"` // completed: follow-up jobs written with the result
+	FollowUps int    `json:"follow_ups,omitempty"` // completed, baseline: follow-up jobs written with the result
 	Linked    int    `json:"linked,omitempty"`     // completed: follow-ups that an earlier result had already written
 	Unstarted bool   `json:"unstarted,omitempty"`  // released: the attempt had not begun, so it was not charged
 	LeaseMS   int64  `json:"lease_ms,omitempty"`   // claimed: the length of the lease, milliseconds
-	First     string `json:"first,omitempty"`      // baseline: when the dropped transitions began
-	Count     int    `json:"count,omitempty"`      // baseline: how many were dropped
+
+	// A baseline's: what the removed transitions said beyond its columns.
+	First      time.Time `json:"first,omitzero"`             // when they began
+	Before     time.Time `json:"before,omitzero"`            // all before it were removed
+	Count      int       `json:"count,omitempty"`            // how many were
+	AttemptEnd End       `json:"attempt_end,omitempty"`      // how the last attempt ended
+	ClaimedAt  time.Time `json:"claimed_at,omitzero"`        // when it was claimed
+	EndedAt    time.Time `json:"ended_at,omitzero"`          // when its end was recorded
+	FinishedAt time.Time `json:"finished_at,omitzero"`       // when the job ended
+	ResultBy   uuid.UUID `json:"result_by,omitzero"`         // whose result is stored
+	ResultGen  int64     `json:"result_generation,omitzero"` // its generation
 }
 
 const transitionColumns = `t.id, t.xid::text::bigint, t.job_id, t.kind, t.queue, t.type::text, t.at,

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,10 @@ type Report struct {
 	Refused     int64       `json:"refused"` // refused writes on record
 	Violations  []Violation `json:"violations"`
 	Took        string      `json:"took"`
+
+	// What the report does not cover, because it was old and has been removed.
+	JobsBefore time.Time `json:"jobs_removed_before,omitzero"` // jobs that had finished before it
+	LogBefore  time.Time `json:"log_removed_before,omitzero"`  // transitions from before it
 }
 
 // maxViolations is how many are listed; a broken log has them everywhere.
@@ -23,7 +28,9 @@ const maxViolations = 1000
 
 // Verify holds every job's row against its transitions, and the transitions
 // against the invariants I1 to I10, in one snapshot. It reads everything once,
-// in the order of the jobs, and keeps one job in memory at a time.
+// in the order of the jobs, and keeps one job in memory at a time. A job whose
+// log was shortened is held against its baseline and what followed; a log whose
+// job was removed must end the job, early enough.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	start := time.Now()
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
@@ -37,7 +44,12 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
 	v := &verifier{}
-	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkFollowUps, v.checkResidue, v.checkDetails} {
+	gone, err := removed(ctx, tx)
+	if err != nil {
+		return Report{}, fmt.Errorf("verify: %w", err)
+	}
+	v.JobsBefore, v.LogBefore = gone.JobsBefore, gone.LogBefore
+	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkDetails} {
 		if err := pass(ctx, tx); err != nil {
 			return Report{}, fmt.Errorf("verify: %w", err)
 		}
@@ -58,118 +70,166 @@ func (v *verifier) add(found ...Violation) {
 	v.Violations = append(v.Violations, found[:min(room, len(found))]...)
 }
 
-// replay folds each job's log and compares it with the row (I1 to I5, I7, I9).
-// Logs come through a cursor beside the rows, both in the order of the jobs.
+// replay folds each job's log and compares it with the row (I1 to I5, I7, I9)
+// and with its follow-ups (I10). Logs and follow-ups come through cursors beside
+// the rows, all in the order of the jobs.
 func (v *verifier) replay(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `declare rows no scroll cursor for
-		select `+listColumns+` from fenceline.jobs j order by j.id`)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `declare log no scroll cursor for
-		select `+transitionColumns+` from fenceline.transitions t order by t.job_id, t.id`)
-	if err != nil {
-		return err
+	for _, cursor := range []string{
+		`declare rows no scroll cursor for
+		select ` + listColumns + ` from fenceline.jobs j order by j.id`,
+		`declare log no scroll cursor for
+		select ` + transitionColumns + ` from fenceline.transitions t order by t.job_id, t.id`,
+		`declare follow_ups no scroll cursor for
+		select j.parent_id, count(*) from fenceline.jobs j where j.parent_id is not null group by j.parent_id order by j.parent_id`,
+	} {
+		if _, err := tx.Exec(ctx, cursor); err != nil {
+			return err
+		}
 	}
 	jobs := &reader[Job]{tx: tx, fetch: "fetch 2000 from rows", scan: scanJob}
 	log := &reader[Transition]{tx: tx, fetch: "fetch 5000 from log", scan: scanTransition}
+	followUps := &reader[family]{tx: tx, fetch: "fetch 5000 from follow_ups", scan: pgx.RowToStructByPos[family]}
 	for {
 		j, more, err := jobs.next(ctx)
 		if err != nil {
 			return err
 		}
 		if !more {
-			return v.orphans(ctx, log)
+			break
 		}
 		v.Jobs++
-		if err := v.replayJob(ctx, j, log); err != nil {
-			return err
-		}
-	}
-}
-
-func (v *verifier) replayJob(ctx context.Context, j Job, log *reader[Transition]) error {
-	var h History
-	for {
-		t, more, err := log.next(ctx)
+		h, err := v.replayJob(ctx, j, log)
 		if err != nil {
 			return err
 		}
-		if !more || t.JobID > j.ID {
+		if err := v.checkFollowUps(ctx, j.ID, h.FollowUps, followUps); err != nil {
+			return err
+		}
+	}
+	if err := v.orphans(ctx, math.MaxInt64, log); err != nil {
+		return err
+	}
+	return v.checkFollowUps(ctx, math.MaxInt64, 0, followUps)
+}
+
+func (v *verifier) replayJob(ctx context.Context, j Job, log *reader[Transition]) (History, error) {
+	if err := v.orphans(ctx, j.ID, log); err != nil {
+		return History{}, err
+	}
+	h, _, err := v.fold(ctx, j.ID, log)
+	if err != nil {
+		return h, err
+	}
+	if h.Last == 0 {
+		v.add(Violation{Invariant: "I5", JobID: j.ID, Message: "the job has no transition"})
+		return h, nil
+	}
+	v.add(h.Violations...)
+	v.add(h.Differences(j)...)
+	return h, nil
+}
+
+// fold reads the transitions of one job, which are next in the log.
+func (v *verifier) fold(ctx context.Context, job int64, log *reader[Transition]) (h History, first Transition, err error) {
+	for {
+		t, more, err := log.next(ctx)
+		if err != nil {
+			return h, first, err
+		}
+		if !more || t.JobID != job {
 			log.unread(t, more)
-			break
+			return h, first, nil
+		}
+		if h.Last == 0 {
+			first = t
 		}
 		v.Transitions++
-		if t.JobID < j.ID {
-			v.orphan(t)
-			continue
-		}
 		if t.Type == TypeRejected {
 			v.Refused++
 		}
 		h.Add(t)
 	}
-	if h.Last == 0 {
-		v.add(Violation{Invariant: "I5", JobID: j.ID, Message: "the job has no transition"})
-		return nil
-	}
-	v.add(h.Violations...)
-	v.add(h.Differences(j)...)
-	return nil
 }
 
-func (v *verifier) orphans(ctx context.Context, log *reader[Transition]) error {
+// orphans judges the logs of jobs that are no longer there, up to a job.
+func (v *verifier) orphans(ctx context.Context, until int64, log *reader[Transition]) error {
 	for {
 		t, more, err := log.next(ctx)
-		if err != nil || !more {
+		if err != nil {
 			return err
 		}
-		v.Transitions++
-		v.orphan(t)
+		log.unread(t, more)
+		if !more || t.JobID >= until {
+			return nil
+		}
+		h, first, err := v.fold(ctx, t.JobID, log)
+		if err != nil {
+			return err
+		}
+		v.orphan(h, first)
 	}
 }
 
-func (v *verifier) orphan(t Transition) {
-	v.add(Violation{Invariant: "I5", JobID: t.JobID, Transition: t.ID, Message: "the transition's job does not exist"})
+// orphan judges the log of a job that is not there: one that was removed had
+// finished before it was old enough. Its log may have lost its beginning, which
+// nothing took the place of, or all but refusals.
+func (v *verifier) orphan(h History, first Transition) {
+	whole := first.Type == TypeEnqueued || first.Type == TypeBaseline
+	switch {
+	case whole && len(h.Violations) > 0:
+		v.add(h.Violations...)
+	case v.JobsBefore.IsZero(), !whole && v.LogBefore.IsZero(),
+		h.State != "" && (!h.State.Terminal() || h.FinishedAt.After(v.JobsBefore)):
+		v.add(Violation{Invariant: "I5", JobID: h.JobID, Transition: h.Last, Message: "the transition's job does not exist"})
+	}
+}
+
+// family is how many follow-ups a job has.
+type family struct {
+	Parent, N int64
 }
 
 // checkFollowUps holds I10: a parent's follow-ups are exactly those that its
-// accepted results wrote.
-func (v *verifier) checkFollowUps(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		with written as (
-		  select t.job_id, sum((t.detail->>'follow_ups')::bigint - coalesce((t.detail->>'linked')::bigint, 0)) as n
-		  from fenceline.transitions t where t.type = 'completed' and t.detail ? 'follow_ups' group by t.job_id
-		), present as (
-		  select j.parent_id as job_id, count(*) as n from fenceline.jobs j where j.parent_id is not null group by j.parent_id
-		)
-		select coalesce(w.job_id, p.job_id), coalesce(w.n, 0)::bigint, coalesce(p.n, 0)
-		from written w full join present p using (job_id)
-		where coalesce(w.n, 0) <> coalesce(p.n, 0)`)
-	if err != nil {
-		return err
+// accepted results wrote. They stay as long as the parent, and may stay longer.
+func (v *verifier) checkFollowUps(ctx context.Context, job int64, written int, followUps *reader[family]) error {
+	for {
+		f, more, err := followUps.next(ctx)
+		if err != nil {
+			return err
+		}
+		if !more || f.Parent > job {
+			followUps.unread(f, more)
+			f = family{Parent: job}
+		}
+		if f.Parent == job {
+			if f.N != int64(written) {
+				v.add(Violation{Invariant: "I10", JobID: job, Message: fmt.Sprintf("its accepted results wrote %d follow-ups; %d exist", written, f.N)})
+			}
+			return nil
+		}
+		if v.JobsBefore.IsZero() {
+			v.add(Violation{Invariant: "I10", JobID: f.Parent, Message: fmt.Sprintf("%d follow-ups exist of a job that does not", f.N)})
+		}
 	}
-	var id, written, present int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &written, &present}, func() error {
-		v.add(Violation{Invariant: "I10", JobID: id, Message: fmt.Sprintf("its accepted results wrote %d follow-ups; %d exist", written, present)})
-		return nil
-	})
-	return err
 }
 
 // checkResidue holds I6: what refused attempts left behind is their record
 // alone. An attempt's error or output is kept only when its write was accepted.
+// Of one whose write may be in the removed part of the log, nobody can tell; the
+// minute is more than lies between a write's clock and that of its error.
 func (v *verifier) checkResidue(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, `
 		select e.job_id, 'an error'
 		from fenceline.attempt_errors e
-		where not exists (select from fenceline.transitions t
+		where ($1::timestamptz is null or e.at > $1 + interval '1 minute')
+		  and not exists (select from fenceline.transitions t
 		  where t.job_id = e.job_id and t.attempt_id = e.attempt_id and t.type = 'failed')
 		union all
 		select o.job_id, 'an output'
 		from fenceline.attempt_outputs o
-		where not exists (select from fenceline.transitions t
-		  where t.job_id = o.job_id and t.attempt_id = o.attempt_id and t.type in ('failed', 'completed'))`)
+		where ($1::timestamptz is null or o.at > $1 + interval '1 minute')
+		  and not exists (select from fenceline.transitions t
+		  where t.job_id = o.job_id and t.attempt_id = o.attempt_id and t.type in ('failed', 'completed'))`, orNoTime(v.LogBefore))
 	if err != nil {
 		return err
 	}
@@ -188,7 +248,8 @@ func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, `
 		select t.job_id, t.id from fenceline.transitions t
 		where t.detail is not null
-		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'count'] <> '{}'
+		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'before', 'count',
+		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation'] <> '{}'
 		       or octet_length(t.detail::text) > 512)
 		limit 100`)
 	if err != nil {
@@ -200,50 +261,4 @@ func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	})
 	return err
-}
-
-// reader goes through a cursor row by row.
-type reader[T any] struct {
-	tx    pgx.Tx
-	fetch string
-	scan  pgx.RowToFunc[T]
-	rows  []T
-	at    int
-	held  *T
-	done  bool
-}
-
-func (r *reader[T]) next(ctx context.Context) (T, bool, error) {
-	var zero T
-	if r.held != nil {
-		t := *r.held
-		r.held = nil
-		return t, true, nil
-	}
-	if r.at == len(r.rows) {
-		if r.done {
-			return zero, false, nil
-		}
-		rows, err := r.tx.Query(ctx, r.fetch)
-		if err != nil {
-			return zero, false, err
-		}
-		if r.rows, err = pgx.CollectRows(rows, r.scan); err != nil {
-			return zero, false, err
-		}
-		r.at = 0
-		if len(r.rows) == 0 {
-			r.done = true
-			return zero, false, nil
-		}
-	}
-	t := r.rows[r.at]
-	r.at++
-	return t, true, nil
-}
-
-func (r *reader[T]) unread(t T, have bool) {
-	if have {
-		r.held = &t
-	}
 }

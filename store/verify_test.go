@@ -246,7 +246,7 @@ func (meanwhile) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 func TestVerifyIsNotMisledByWhatIsCommittedBetweenItsReadings(t *testing.T) {
 	f := open(t)
 	f.enqueueMany(slices.Repeat([]store.Request{{Kind: "report", MaxAttempts: 1}}, 20))
-	for _, before := range []string{"declare log", "fetch 2000", "fetch 5000", "with written", "select e.job_id", "select t.job_id"} {
+	for _, before := range []string{"declare log", "declare follow_ups", "fetch 2000", "fetch 5000 from log", "fetch 5000 from follow_ups", "select e.job_id", "select t.job_id"} {
 		done := 0
 		s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url}, meanwhile{before, func() {
 			done++
