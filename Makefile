@@ -15,10 +15,10 @@ TESTFLAGS ?=
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check bench generate deps deps-run clean FORCE
+.PHONY: help build run test check bench bench-short bench-late bench-deps generate deps deps-run clean FORCE
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: bin/fenceline ## build bin/fenceline
 
@@ -45,8 +45,26 @@ check: ## formatting, vet, generated views, staticcheck, builds for other system
 	@echo imports; if go list -deps ./cmd/... | grep /storetest; then echo "the binary must not hold the tests' database server" >&2; exit 1; fi
 	sh -n .ci/run
 
-bench: build deps-run ## measure enqueueing and working of jobs (ARGS='--jobs …')
-	@exec bin/fenceline bench $(ARGS)
+bench: bench-deps ## measure beside other job systems: one table, and bench/bench.json (ARGS='-rows drain …')
+	@cd bench && go build -o ../bin/bench . && exec ../bin/bench $(ARGS)
+
+bench-short: bench-deps ## the same in a minute or two, with less of everything
+	@cd bench && go build -o ../bin/bench . && exec ../bin/bench -short $(ARGS)
+
+bench-late: bench-deps ## ask each system whether it accepts a late completion
+	@cd bench && go build -o ../bin/bench . && exec ../bin/bench late
+
+# Two of the peers live in Node; without npm the others are measured. The server
+# is always one of our own.
+bench-deps:
+	@$(MAKE) --no-print-directory deps-run DATABASE_URL=
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(bench-peers); \
+	  else echo "npm is missing: graphile-worker and pg-boss are left out" >&2; fi
+
+bench-peers = bench/node/node_modules/.package-lock.json
+$(bench-peers): bench/node/package-lock.json
+	cd bench/node && npm ci --no-audit --no-fund --loglevel error
+	@touch $@
 
 generate: ## regenerate views/*_templ.go from the templates
 	go tool templ generate -path views

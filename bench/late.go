@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -57,11 +58,13 @@ func late(ctx context.Context, s *server, node *peers) error {
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "system\ttaken over because\tA's late completion\t")
+	var failed error
 	for _, scene := range scenes {
 		fmt.Fprintf(os.Stderr, "%s …\n", scene.name)
 		v, err := s.scene(ctx, scene.on, scene.play)
 		if err != nil {
-			return fmt.Errorf("%s: %w", scene.name, err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", scene.name, err))
+			continue
 		}
 		word := "refused"
 		if v.Accepted {
@@ -69,7 +72,7 @@ func late(ctx context.Context, s *server, node *peers) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", scene.name, scene.how, word, v.What)
 	}
-	return table.Flush()
+	return errors.Join(failed, table.Flush())
 }
 
 func (s *server) scene(ctx context.Context, on *contestant, play func(context.Context, string) (verdict, error)) (verdict, error) {

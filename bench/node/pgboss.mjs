@@ -48,7 +48,7 @@ await main({
   // A fetches a job and is paused past its expiry; the supervisor gives the job
   // back; B fetches it; A completes late, by the id alone or with what it fetched.
   async late({ url, whole }) {
-    const boss = await started(url, { supervise: false });
+    const boss = await started(url, { supervise: false, monitorIntervalSeconds: 1, maintenanceIntervalSeconds: 1 });
     await boss.createQueue("slow", { expireInSeconds: 1, retryLimit: 5, retryDelay: 0 });
     const id = await boss.send("slow", {});
     const [a] = await boss.fetch("slow", { includeMetadata: true });
@@ -58,6 +58,7 @@ await main({
       await boss.supervise("slow");
       [b] = await boss.fetch("slow", { includeMetadata: true });
     }
+    if (!b) throw new Error("the expired job was not given back");
     const which = (job) => (whole ? job : job.id);
     const late = await boss.complete("slow", which(a), { by: "A" });
     const own = await boss.complete("slow", which(b), { by: "B" });
