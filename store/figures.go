@@ -50,7 +50,7 @@ select s.state::text, c.n
 from unnest(enum_range(null::fenceline.job_state)) as s (state)
 cross join lateral (
   select count(*) as n
-  from (select from fenceline.jobs j where j.state = s.state limit $1) some
+  from (select from fenceline.jobs j where j.state = s.state limit $1) known
 ) c`
 
 // Figures reads them, in two statements.
