@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/fenceline/fenceline/events"
 	"github.com/fenceline/fenceline/store"
 )
@@ -32,6 +34,10 @@ type Config struct {
 	Log   *slog.Logger // nothing is logged when nil
 	Drill Drill        // nil: there is no drill here
 
+	// Metrics, when set, is shown at /metrics; the server adds its own figures,
+	// the feed's and the jobs'.
+	Metrics *prometheus.Registry
+
 	Prefix  string   // where a proxy mounts the console, as "/ops/leases"; empty for the root
 	Hosts   []string // names, without ports, under which the console is reached besides localhost, 127.0.0.1 and ::1
 	Version string   // shown by /readyz and the API's document
@@ -51,6 +57,14 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Grace, 10*time.Second)
 	orDefault(&c.MaxStreams, 1000)
 	return c
+}
+
+// gatherer is Metrics as an interface, which is nil when there is none.
+func (c Config) gatherer() prometheus.Gatherer {
+	if c.Metrics == nil {
+		return nil
+	}
+	return c.Metrics
 }
 
 func orDefault[T ~int | ~int64](value *T, def T) {

@@ -31,7 +31,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			s.answer(c, explain(err))
 		}
-		s.logRequest(c, err, time.Since(began))
+		took := time.Since(began)
+		s.traffic.count(c, isStream(c), statusOf(c, err), took)
+		s.logRequest(c, err, took)
 		return nil
 	}
 }
@@ -58,7 +60,7 @@ func caught(next echo.HandlerFunc, c echo.Context) (err error) {
 }
 
 func (s *Server) logRequest(c echo.Context, err error, took time.Duration) {
-	status, level := c.Response().Status, slog.LevelInfo
+	level := slog.LevelInfo
 	attrs := []any{
 		keyRequestID, c.Get(keyRequestID), "method", c.Request().Method, "route", c.Path(),
 		"path", c.Request().URL.Path, "bytes", c.Response().Size, "ms", took.Milliseconds(),
@@ -66,9 +68,6 @@ func (s *Server) logRequest(c echo.Context, err error, took time.Duration) {
 	if err != nil {
 		p := explain(err)
 		attrs = append(attrs, "reason", p.Code)
-		if p.Status == statusGone {
-			status = statusGone
-		}
 		if p.Status >= 500 {
 			level = slog.LevelError
 			attrs = append(attrs, "error", err)
@@ -78,7 +77,20 @@ func (s *Server) logRequest(c echo.Context, err error, took time.Duration) {
 			attrs = append(attrs, "stack", string(crash.stack))
 		}
 	}
-	s.cfg.Log.Log(c.Request().Context(), level, "request", append(attrs, "status", status)...)
+	s.cfg.Log.Log(c.Request().Context(), level, "request", append(attrs, "status", statusOf(c, err))...)
+}
+
+// statusOf is what was answered, or that nobody was left to answer.
+func statusOf(c echo.Context, err error) int {
+	if err != nil && explain(err).Status == statusGone {
+		return statusGone
+	}
+	return c.Response().Status
+}
+
+// isStream reports whether an answer was a stream.
+func isStream(c echo.Context) bool {
+	return strings.HasPrefix(c.Response().Header().Get(echo.HeaderContentType), "text/event-stream")
 }
 
 func requestID() string {

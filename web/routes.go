@@ -12,6 +12,7 @@ import (
 const (
 	routeHealth      = "/healthz"
 	routeReady       = "/readyz"
+	routeMetrics     = "/metrics"
 	routeStatic      = "/static/*"
 	routeDocument    = "/api/v1/openapi.json"
 	routeAPIJobs     = "/api/v1/jobs"
@@ -34,7 +35,7 @@ type route struct {
 // routes is every address that the server answers.
 func (s *Server) routes() []route {
 	const get, post = http.MethodGet, http.MethodPost
-	return []route{
+	all := []route{
 		{path: views.RouteHome, method: get, handler: s.home, what: "triage: the three-way answer and the newest jobs"},
 		{path: views.RouteDrill, method: post, handler: s.drill, what: "start the drill, then show its job"},
 		{path: views.RouteJobs, method: get, handler: s.jobs, what: "the list of jobs, by state, kind, queue and key"},
@@ -44,8 +45,8 @@ func (s *Server) routes() []route {
 		{path: views.RouteReveal, method: post, handler: s.reveal, what: "show a payload and record who looked"},
 		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
 
-		{path: routeHealth, method: get, handler: s.health, what: "whether the process lives"},
-		{path: routeReady, method: get, handler: s.ready, what: "whether it can serve, and why not"},
+		{path: routeHealth, method: get, handler: plain(s.probes.health), what: "whether the process lives"},
+		{path: routeReady, method: get, handler: plain(s.probes.ready), what: "whether it can serve, and why not"},
 		{path: routeStatic, method: get, handler: s.static, what: "the console's own files"},
 
 		{path: routeDocument, method: get, handler: s.document, what: "the API's OpenAPI document"},
@@ -57,7 +58,13 @@ func (s *Server) routes() []route {
 		{path: routeAPIRequeue, method: post, handler: s.apiRequeue, what: "requeue, bound to the revision seen"},
 		{path: routeAPITerm, method: post, handler: s.apiTerminate, what: "terminate, bound to the revision seen"},
 	}
+	if s.cfg.Metrics != nil {
+		all = append(all, route{path: routeMetrics, method: get, handler: echo.WrapHandler(s.probes.figures()), what: "figures for Prometheus"})
+	}
+	return all
 }
+
+func plain(h http.HandlerFunc) echo.HandlerFunc { return echo.WrapHandler(h) }
 
 func (s *Server) router() *echo.Echo {
 	e := echo.New()

@@ -24,7 +24,8 @@ type Server struct {
 	forgery *http.CrossOriginProtection
 	clock   clock
 	lobby   *lobby
-	started time.Time
+	probes  Probes
+	traffic *traffic
 	streams atomic.Int64
 
 	closing   chan struct{} // closed when shutdown begins
@@ -42,8 +43,10 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg.withDefaults(), urls: views.URLs{Base: prefix}, hosts: allowed(cfg.Hosts),
-		forgery: http.NewCrossOriginProtection(), started: time.Now(), closing: make(chan struct{}),
+		forgery: http.NewCrossOriginProtection(), closing: make(chan struct{}),
 	}
+	s.probes = Probes{Store: cfg.Store, Hub: cfg.Hub, Metrics: s.cfg.gatherer(), Version: cfg.Version, Closing: s.closing, started: time.Now()}
+	s.measure()
 	s.clock.read = s.cfg.Store.Clock
 	s.lobby = newLobby(s)
 	s.echo = s.router()

@@ -82,8 +82,9 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	if err != nil {
 		return err
 	}
+	registry := newRegistry(s)
 	server, err := web.New(web.Config{
-		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Prefix: c.Prefix, Hosts: c.Hosts,
+		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, Prefix: c.Prefix, Hosts: c.Hosts,
 		Version: versionOf(), Grace: c.Grace / 4,
 	})
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	}
 	workers := func(ctx context.Context) error { <-ctx.Done(); return nil }
 	if len(c.queues()) > 0 {
-		w, err := c.build(s.Store, c.config(a, hub.Work()))
+		w, err := c.measured(s, c.config(a, hub.Work()), registry)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
+
+	"github.com/fenceline/fenceline/web"
 )
 
 type workerCmd struct {
 	database
 	pool
+	monitor
 }
 
 // Run works jobs until it is told to stop, and leaves in an orderly way.
@@ -18,15 +22,25 @@ func (c *workerCmd) Run(ctx context.Context, a *app) error {
 	if len(c.queues()) == 0 {
 		return usagef("--workers: 0 leaves no queue to work; name one with --queue")
 	}
-	s, err := c.open(ctx, a, visiting, c.storeConfig())
+	listener, err := c.listen(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.work(ctx, a, s), s.close(ctx))
+	s, err := c.open(ctx, a, visiting, c.storeConfig())
+	if err != nil {
+		if listener != nil {
+			listener.Close()
+		}
+		return err
+	}
+	return errors.Join(c.work(ctx, a, s, listener), s.close(ctx))
 }
 
-func (c *workerCmd) work(ctx context.Context, a *app, s *session) error {
-	w, err := c.build(s.Store, c.config(a, nil))
+func (c *workerCmd) work(ctx context.Context, a *app, s *session, listener net.Listener) error {
+	registry := newRegistry(s)
+	stop := show(ctx, a, listener, &web.Probes{Store: s.Store, Metrics: registry, Version: versionOf()})
+	defer stop()
+	w, err := c.measured(s, c.config(a, nil), registry)
 	if err != nil {
 		return err
 	}
