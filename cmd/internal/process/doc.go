@@ -22,7 +22,8 @@ type Child struct {
 
 // Start starts cmd. It waits for the process on the thread that started it:
 // where the system kills a child when its parent ends, it means that thread.
-func Start(cmd *exec.Cmd) (*Child, error) {
+// Each read is run first, to the end of a pipe that the child writes to.
+func Start(cmd *exec.Cmd, read ...func()) (*Child, error) {
 	cmd.SysProcAttr = attributes()
 	done := make(chan struct{})
 	c := &Child{Done: done, cmd: cmd}
@@ -33,6 +34,9 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
+			for _, fn := range read {
+				fn()
+			}
 			c.err = cmd.Wait()
 			close(done)
 		}
@@ -51,10 +55,10 @@ func (c *Child) Kill() { c.cmd.Process.Kill() }
 
 // Pause stops the process where it is. It may take a moment; see
 // [Child.Paused].
-func (c *Child) Pause() error { return pause(c.PID()) }
+func (c *Child) Pause() error { return Pause(c.PID()) }
 
 // Continue lets a paused process go on.
-func (c *Child) Continue() error { return resume(c.PID()) }
+func (c *Child) Continue() error { return Continue(c.PID()) }
 
 // Paused reports whether the process stands still.
 func (c *Child) Paused() bool { return isPaused(c.PID()) }
