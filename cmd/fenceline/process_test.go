@@ -131,7 +131,12 @@ type process struct {
 // begin starts the program; it is ended with the test.
 func begin(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t, program(env, args...), &safeBuffer{}, &safeBuffer{}, make(chan struct{})}
+	return beginCommand(t, program(env, args...))
+}
+
+func beginCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t, cmd, &safeBuffer{}, &safeBuffer{}, make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -14,11 +14,15 @@ type Block struct {
 	Text    string // without the fences, ending in a newline
 	Heading string // the nearest heading above, without its marks
 	Line    int    // of the opening fence, from 1
+	Follows bool   // nothing but empty lines stands between it and the block before
 	NotRun  string // why tests leave it alone, as its readers are told; empty for all others
 }
 
 // notRun begins the line above a block that tests cannot run. Readers see it.
 const notRun = "*Not run by the tests: "
+
+// closed stands for the last line while it is the end of a block.
+const closed = "```"
 
 // Read returns the blocks of a document in order.
 func Read(path string) ([]Block, error) {
@@ -47,13 +51,13 @@ func parse(text string) ([]Block, error) {
 		case open == nil && strings.HasPrefix(bare, "```"):
 			indent = line[:len(line)-len(bare)]
 			lang, _, _ := strings.Cut(strings.TrimPrefix(bare, "```"), " ")
-			open = &Block{Lang: lang, Heading: heading, Line: i + 1}
+			open = &Block{Lang: lang, Heading: heading, Line: i + 1, Follows: above == closed}
 			if why, ok := strings.CutPrefix(strings.TrimSpace(above), notRun); ok {
 				open.NotRun = strings.TrimSuffix(why, "*")
 			}
 		case open != nil && strings.HasPrefix(bare, "```"):
 			all = append(all, *open)
-			open, above = nil, ""
+			open, above = nil, closed
 		case open != nil:
 			open.Text += strings.TrimPrefix(line, indent) + "\n"
 		case strings.HasPrefix(line, "#"):

@@ -13,10 +13,10 @@ func TestBlocksAreReadAsTheyStand(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Block{
-		{"sh", "make run\n\nmake stop\n", "One", 3, ""},
-		{"sh", "kubectl get pods\n", "Two", 13, "it needs a cluster."},
-		{"go", "if x {\n\treturn\n}\n", "Two", 19, ""},
-		{"", "plain\n", "Two", 25, ""},
+		{"sh", "make run\n\nmake stop\n", "One", 3, false, ""},
+		{"sh", "kubectl get pods\n", "Two", 13, false, "it needs a cluster."},
+		{"go", "if x {\n\treturn\n}\n", "Two", 19, false, ""},
+		{"", "plain\n", "Two", 25, true, ""},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("read\n%+v\nwant\n%+v", got, want)
