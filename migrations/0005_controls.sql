@@ -38,6 +38,8 @@ create table fenceline.controls (
 -- What a claim asks first. As a rule it is empty.
 create index controls_in_force on fenceline.controls (key) where in_force;
 grant select, insert, update on fenceline.controls to fenceline_runtime;
+-- What was done about one of them.
+create index audit_control on fenceline.audit ((detail ->> 'control'), id) where detail ? 'control';
 
 -- admit tells how many of the wanted jobs of a queue a worker may claim now, of
 -- which kinds none, and what held it back: 'drained', 'paused', 'concurrency' or
@@ -239,4 +241,5 @@ drop function fenceline.forget_workers(interval, integer);
 drop table fenceline.workers;
 drop function fenceline.spend(text[], timestamptz, text[]);
 drop function fenceline.admit(text, text[], text, integer);
+drop index fenceline.audit_control;
 drop table fenceline.controls;
