@@ -25,7 +25,7 @@ type sizes struct {
 func (b *bench) bulkAndDrain(ctx context.Context, all []*contestant, s sizes) error {
 	return b.rounds(ctx, "bulk enqueue and drain", s.rounds, all, func(ctx context.Context, c *contestant) error {
 		return b.fresh(ctx, c, func(name, url string) error {
-			w, err := c.bulk(ctx, url, s.jobs)
+			w, err := b.costed("bulk enqueue", c, func() (worked, error) { return c.bulk(ctx, url, s.jobs) })
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (b *bench) bulkAndDrain(ctx context.Context, all []*contestant, s sizes) er
 			if err := b.server.settle(ctx, name); err != nil {
 				return err
 			}
-			w, err = c.drain(ctx, url, s.jobs, c.limit)
+			w, err = b.costed("drain", c, func() (worked, error) { return c.drain(ctx, url, s.jobs, c.limit) })
 			if err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ const singleClients = 16
 func (b *bench) single(ctx context.Context, all []*contestant, s sizes) error {
 	return b.rounds(ctx, "enqueue one at a time", s.rounds, all, func(ctx context.Context, c *contestant) error {
 		return b.fresh(ctx, c, func(name, url string) error {
-			w, err := c.single(ctx, url, singleClients, s.single)
+			w, err := b.costed("enqueue one at a time", c, func() (worked, error) { return c.single(ctx, url, singleClients, s.single) })
 			if err == nil {
 				b.add(fmt.Sprintf("enqueue one at a time, %d clients", singleClients), c, "jobs/s", w.rate())
 			}
@@ -178,8 +178,7 @@ func (b *bench) heldSnapshot(ctx context.Context, all []*contestant, s sizes) er
 				}
 			}
 			b.add(fmt.Sprintf("speed after %d jobs under a held snapshot", s.held), c, "of before", last/before).
-				Note = "last %d against the %d before the snapshot"
-			b.rows[len(b.rows)-1].Note = fmt.Sprintf("in slices of %d", slice)
+				Note = fmt.Sprintf("in slices of %d", slice)
 			return nil
 		})
 	})
