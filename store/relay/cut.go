@@ -57,6 +57,9 @@ func (c *conn) answered(m []byte) ([]byte, bool, error) {
 		c.touched = nil
 	case m[0] == 'Z' && len(m) == 6 && m[5] == 'I':
 		c.touched = nil
+	case m[0] == 'C' && string(m[5:]) == "SELECT 0\x00" && len(touched) == 1:
+		// It found nothing to do: there is no answer whose loss could matter.
+		c.touched, touched = nil, nil
 	}
 	c.mu.Unlock()
 	if len(touched) == 0 || m[0] == 'E' {

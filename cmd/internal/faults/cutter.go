@@ -42,7 +42,7 @@ func newCutter(ctx context.Context, r *Rig) (*cutter, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := role{URL: url + "&connect_timeout=3", Lease: lease}.open(ctx)
+	st, err := role{URL: url + "&connect_timeout=10", Lease: lease}.open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func slowed(ctx context.Context, r *Rig, rng *rand.Rand) error {
 // counted.
 func answerLost(ctx context.Context, r *Rig, rng *rand.Rand) error {
 	play := playWorker
-	fragment := pick(rng, []string{mutant.InClaim, mutant.InComplete, mutant.InRenew, mutant.InFail, mutant.InExpire})
+	fragment := pick(rng, []string{mutant.InClaim, mutant.InComplete, mutant.InRenew, mutant.InFail})
 	switch rng.IntN(5) {
 	case 0:
 		play, fragment = playProducer, inEnqueue
@@ -156,7 +156,7 @@ func answerLost(ctx context.Context, r *Rig, rng *rand.Rand) error {
 	select {
 	case <-cut.Done():
 		return nil
-	case <-time.After(2 * lease):
+	case <-time.After(5 * lease):
 	case <-ctx.Done():
 	}
 	if !cut.Disarm() {

@@ -43,7 +43,7 @@ func (r *Rig) join(of role) (*member, error) {
 		l.Close()
 		return nil, err
 	}
-	of.URL += "&connect_timeout=3"
+	of.URL += "&connect_timeout=10"
 	if of.Mode != "" {
 		of.URL += "&default_query_exec_mode=" + of.Mode
 	}

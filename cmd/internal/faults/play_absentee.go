@@ -84,7 +84,7 @@ func (a *actor) lose(ctx context.Context, l store.Lease, i int) error {
 		if job.Generation > l.Generation || job.State.Terminal() || over && !taken {
 			return nil
 		}
-		if !rest(ctx, 20*time.Millisecond) {
+		if !rest(ctx, 50*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
@@ -139,7 +139,7 @@ func (a *actor) offer(ctx context.Context, op store.Op, l store.Lease) (store.Ou
 	var err error
 	switch op {
 	case store.OpRenew:
-		all, err = a.store.Renew(ctx, a.Name, []store.Renewal{{Lease: l, For: time.Minute}})
+		all, err = a.store.Renew(ctx, a.Name, []store.Renewal{{Lease: l, For: 2 * absentLease}})
 	case store.OpComplete:
 		all, err = a.store.Complete(ctx, a.Name, []store.Completion{{Lease: l, Result: json.RawMessage(`"late"`),
 			FollowUps: []store.FollowUp{{Name: "late", Request: store.Request{Kind: kindStep, MaxAttempts: budget}}}}})

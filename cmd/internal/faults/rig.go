@@ -140,8 +140,12 @@ func (r *Rig) restart(ctx context.Context, crash bool) error {
 	return r.startServer(ctx)
 }
 
+// startServer insists: a rig without a server has nothing left to show.
 func (r *Rig) startServer(ctx context.Context) error {
 	s, err := embedded.Start(ctx, r.config)
+	for err != nil && rest(ctx, 200*time.Millisecond) {
+		s, err = embedded.Start(ctx, r.config)
+	}
 	if err != nil {
 		return err
 	}

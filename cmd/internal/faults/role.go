@@ -119,7 +119,7 @@ func (r role) play(ctx context.Context, orders <-chan string) error {
 // the wait.
 func (r role) open(ctx context.Context) (*store.Store, error) {
 	for {
-		once, cancel := context.WithTimeout(ctx, 5*time.Second)
+		once, cancel := context.WithTimeout(ctx, 15*time.Second)
 		st, err := store.Open(once, store.Config{URL: r.URL, MaxConns: 4, RenewalConns: 1,
 			StatementTimeout: 5 * time.Second, LockTimeout: 2 * time.Second, IdleInTransaction: r.Lease / 2})
 		cancel()
@@ -136,7 +136,7 @@ func (r role) open(ctx context.Context) (*store.Store, error) {
 // call makes one call to the store with a bound of its own: a half-open
 // connection gives no answer at all.
 func call[T any](ctx context.Context, fn func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return fn(ctx)
 }

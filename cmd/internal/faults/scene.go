@@ -34,7 +34,6 @@ type Scene struct {
 	place   func(dir string) (undo func() error, err error) // prepares the rig's directory
 	around  func(ctx context.Context, r *Rig) error         // stands between server and processes
 	lacking func(ctx context.Context) string                // why the scene cannot be played here; nil for always
-	until   func(r *Rig) bool                               // ends the scene early
 }
 
 // Outcome is what a scene came to.
@@ -67,8 +66,8 @@ type Stage struct {
 }
 
 const (
-	workers   = 4
-	producers = 2
+	workers   = 3
+	producers = 1
 	operators = 1
 )
 
@@ -176,7 +175,7 @@ func (p *run) populate() error {
 		n    int
 	}{
 		{role{Play: playWorker}, workers},
-		{role{Play: playProducer, Pace: 6 * time.Millisecond}, producers},
+		{role{Play: playProducer, Pace: 4 * time.Millisecond}, producers},
 		{role{Play: playOperator}, operators},
 		{role{Play: playAbsentee}, 1},
 	} {
@@ -230,9 +229,6 @@ func (p *run) reached() bool {
 	p.mu.Lock()
 	total := p.outcome.Total
 	p.mu.Unlock()
-	if p.scene.until != nil && p.scene.until(p.rig) {
-		return true
-	}
 	return total >= g.Faults && p.rig.ledger.staleSoFar() >= g.Stale && p.cutter.total() >= g.Cuts && p.watcher.shown() >= g.Feed
 }
 

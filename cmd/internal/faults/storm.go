@@ -12,8 +12,8 @@ func Storm(goal Goal) Scene {
 }
 
 // Control is the storm with the fence taken out of the statements: an attempt's
-// write is accepted whenever its job is running. It ends as soon as a write
-// without authority was accepted, and must not end before.
+// write is accepted whenever its job is running. What
+// the judge then finds shows that it can find something.
 func Control(goal Goal) Scene {
 	s := Storm(goal)
 	s.Name = "control"

@@ -51,7 +51,7 @@ func newWatcher(ctx context.Context, r *Rig) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := role{URL: url + "&connect_timeout=3", Lease: lease}.open(ctx)
+	st, err := role{URL: url + "&connect_timeout=10", Lease: lease}.open(ctx)
 	if err != nil {
 		return nil, err
 	}
