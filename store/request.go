@@ -53,13 +53,25 @@ func (r Request) normal() (Request, error) {
 	if r.MaxAttempts < 1 || r.MaxAttempts > MaxAttempts {
 		return r, &InvalidError{"max_attempts", fmt.Sprintf("must be between 1 and %d", MaxAttempts)}
 	}
-	if !r.RunAt.IsZero() && (r.RunAt.Year() < 1970 || r.RunAt.Year() > 9999) {
-		return r, &InvalidError{"run_at", "must lie between the years 1970 and 9999"}
+	if !r.RunAt.IsZero() {
+		if err := CheckRunAt(r.RunAt); err != nil {
+			return r, err
+		}
 	}
 	if err := checkTags(r.Tags); err != nil {
 		return r, err
 	}
 	return r, CheckJSON("args", r.Args, MaxArgs)
+}
+
+// CheckRunAt reports, as an *[InvalidError], a time that no job can be due at.
+// In a [Request] the zero time means at once; what reads times from texts asks
+// here first, so that somebody's year 1 is not taken for it.
+func CheckRunAt(at time.Time) error {
+	if at.Year() < 1970 || at.Year() > 9999 {
+		return &InvalidError{"run_at", "must lie between the years 1970 and 9999"}
+	}
+	return nil
 }
 
 func checkTags(tags []string) error {

@@ -43,5 +43,8 @@ func expectType(r *http.Request, want string) error {
 	if err != nil || got != want {
 		return &problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: "The body must be sent as " + want + ".", Field: "Content-Type"}
 	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return &problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Message: "The body must be sent as it is, not compressed.", Field: "Content-Encoding"}
+	}
 	return nil
 }

@@ -156,6 +156,7 @@ func exact(into *int64) func(string, json.RawMessage) error {
 	}
 }
 
+// instant reads when a job is due.
 func instant(into *time.Time) func(string, json.RawMessage) error {
 	return func(name string, raw json.RawMessage) error {
 		var s string
@@ -165,6 +166,9 @@ func instant(into *time.Time) func(string, json.RawMessage) error {
 		t, err := time.Parse(time.RFC3339Nano, s)
 		if err != nil {
 			return &store.InvalidError{Field: name, Message: "must be a time as in 2026-11-03T09:12:00Z"}
+		}
+		if err := store.CheckRunAt(t); err != nil {
+			return err
 		}
 		*into = t
 		return nil

@@ -81,26 +81,48 @@ func explainRouted(err *echo.HTTPError) *problem {
 // explainDatabase tells a database that is slow or away from a fault of ours.
 // The texts of its errors stay in the log: they can quote values.
 func explainDatabase(err error) *problem {
-	slow := &problem{Status: 503, Code: "busy", Message: "The database took too long; try again, or ask for less.", Retry: 2 * time.Second, cause: err}
-	away := &problem{Status: 503, Code: "database_unavailable", Message: "The database cannot be reached or does not accept writes; try again.", Retry: 2 * time.Second, cause: err}
 	var refused *pgconn.ConnectError
 	var network net.Error
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &server):
-		switch {
-		case server.Code == "57014" || server.Code == "55P03" || server.Code == "53200":
-			return slow
-		case strings.HasPrefix(server.Code, "08"), strings.HasPrefix(server.Code, "57P"),
-			server.Code == "53300", server.Code == "25006", strings.HasPrefix(server.Code, "28"):
-			return away
-		}
+		return explainRefusal(server.Code, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return slow
+		return slow(err)
 	case errors.As(err, &refused), errors.As(err, &network), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
-		return away
+		return away(err)
 	}
 	return internal(err)
+}
+
+// explainRefusal reads the code with which the server refused a statement. That
+// it is short of something, or that we may not do what was asked, is for whoever
+// runs the database, and is no fault of ours.
+func explainRefusal(code string, err error) *problem {
+	switch code {
+	case "57014", "55P03", "53200", "40001", "40P01":
+		return slow(err)
+	case "53100":
+		return &problem{Status: 503, Code: "database_full", Message: "The disk of the database is full. Nothing was changed.", Retry: 10 * time.Second, cause: err}
+	case "42501":
+		return &problem{Status: 403, Code: "database_refuses", Message: "The role with which this process uses the database may not do that. Nothing was changed.", cause: err}
+	case "25006":
+		return away(err)
+	}
+	switch {
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "28"), strings.HasPrefix(code, "53"),
+		strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "58"):
+		return away(err)
+	}
+	return internal(err)
+}
+
+func slow(err error) *problem {
+	return &problem{Status: 503, Code: "busy", Message: "The database took too long; try again, or ask for less.", Retry: 2 * time.Second, cause: err}
+}
+
+func away(err error) *problem {
+	return &problem{Status: 503, Code: "database_unavailable", Message: "The database cannot be reached or does not accept writes; try again.", Retry: 2 * time.Second, cause: err}
 }
 
 func internal(err error) *problem {

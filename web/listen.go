@@ -3,15 +3,19 @@ package web
 import (
 	"fmt"
 	"net"
+	"strconv"
 )
 
 // CheckListen refuses an address that machines other than this one could
 // reach: without accounts, whoever reaches the console may act. The error is a
 // sentence for a person.
 func CheckListen(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("the listen address %q is not HOST:PORT, as in 127.0.0.1:8080", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("the port of %q must be a number from 0 to 65535; 0 picks a free one", addr)
 	}
 	if host == "localhost" {
 		return nil
