@@ -90,6 +90,8 @@ func SchemaVersion(ctx context.Context, conn Querier) (have, want int64, err err
 	switch {
 	case errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "3F000"):
 		return 0, want, fmt.Errorf("%w: there is none yet; run `fenceline migrate`", ErrSchema)
+	case errors.As(err, &pgErr) && pgErr.Code == "42501":
+		return 0, want, fmt.Errorf("read the schema's version: %w; use a role that has been granted %s", err, RuntimeRole)
 	case err != nil:
 		return 0, want, fmt.Errorf("read the schema's version: %w", err)
 	case have < want:
