@@ -83,9 +83,7 @@ func TestWithoutTheFenceTheSameFaultsShowViolations(t *testing.T) {
 	t.Parallel()
 	goal := Goal{Faults: 20, Stale: 40, Most: usually}
 	o := play(t, Control(goal))
-	v := o.Verdict
-	if v.Stale == 0 || v.StaleRefused == v.StaleMade || v.Invariants == 0 {
-		t.Errorf("%d stale writes were accepted, %d of %d on purpose refused, %d invariants broken: the judge sees nothing",
-			v.Stale, v.StaleRefused, v.StaleMade, v.Invariants)
+	if v := o.Verdict; v.Stale == 0 || v.Invariants == 0 {
+		t.Errorf("%d stale writes were accepted, %d invariants broken: the judge sees nothing", v.Stale, v.Invariants)
 	}
 }

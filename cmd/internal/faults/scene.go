@@ -26,6 +26,7 @@ type Scene struct {
 	Faults []fault       // of the whole database
 	Small  []fault       // of single processes and their connections
 	Gap    time.Duration // between two faults of the whole database
+	Once   []fault       // done in this order, spread over the scene, whatever the goal
 
 	setting map[string]string
 	env     []string
@@ -132,7 +133,8 @@ type run struct {
 	cutter  *cutter
 	watcher *watcher
 
-	mu sync.Mutex // of the outcome's counts
+	mu     sync.Mutex // of the outcome's counts
+	server sync.Mutex // held during a fault of the whole database
 }
 
 func (p *run) play(ctx context.Context) error {
@@ -203,11 +205,14 @@ func (p *run) breakThings(ctx context.Context) error {
 		all.Go(func() { p.inject(busy, uint64(i)+10, p.scene.Small, 30*time.Millisecond) })
 	}
 	all.Go(func() { p.inject(busy, 20, p.scene.Faults, p.scene.Gap) })
+	certain := make(chan struct{})
+	all.Go(func() { defer close(certain); p.once(busy) })
 	for tick := 1; busy.Err() == nil; tick++ {
 		if tick%200 == 0 {
 			p.stage.Log("%s", p.progress(time.Since(began)))
 		}
 		if time.Since(began) >= p.scene.Goal.Least && p.reached() {
+			<-certain
 			break
 		}
 		rest(busy, 50*time.Millisecond)
@@ -240,22 +245,39 @@ func (p *run) inject(busy context.Context, stream uint64, faults []fault, gap ti
 	}
 	rng := rand.New(rand.NewPCG(p.stage.Seed, stream))
 	for rest(busy, between(rng, gap/2, 3*gap/2)) {
-		f := draw(rng, faults)
-		// The goal may be reached meanwhile; the database must still come back.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(busy), patience)
-		err := f.do(ctx, p.rig, rng)
-		cancel()
-		p.mu.Lock()
-		if err == nil {
-			p.outcome.Faults[f.name]++
-			p.outcome.Total++
-		} else {
-			p.outcome.Failed[f.name]++
-			if p.outcome.Failed[f.name] <= 3 {
-				p.stage.Log("%s: not done: %v", f.name, err)
-			}
-		}
-		p.mu.Unlock()
+		p.do(busy, draw(rng, faults), rng)
+	}
+}
+
+// once does what the scene is about.
+func (p *run) once(busy context.Context) {
+	rng := rand.New(rand.NewPCG(p.stage.Seed, 30))
+	for _, f := range p.scene.Once {
+		rest(busy, p.scene.Goal.Least/time.Duration(len(p.scene.Once)+1))
+		p.do(busy, f, rng)
+	}
+}
+
+// do does one fault and counts it. The goal may be reached meanwhile; what was
+// broken must still come back.
+func (p *run) do(busy context.Context, f fault, rng *rand.Rand) {
+	if f.server {
+		p.server.Lock()
+		defer p.server.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(busy), patience)
+	defer cancel()
+	err := f.do(ctx, p.rig, rng)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.outcome.Faults[f.name]++
+		p.outcome.Total++
+		return
+	}
+	p.outcome.Failed[f.name]++
+	if p.outcome.Failed[f.name] <= 3 {
+		p.stage.Log("%s: not done: %v", f.name, err)
 	}
 }
 
