@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os/user"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -121,6 +122,8 @@ func oneSentence(err error) string {
 	if errors.Is(err, embedded.ErrDiskFull) || strings.Contains(text, "database server") {
 		return text
 	}
+	// A host that is tried with and without encryption fails twice the same way.
+	text = strings.Join(slices.Compact(strings.Split(text, "\n\t")), "\n\t")
 	text = strings.ReplaceAll(text, ":\n\t", ": ")
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\n\t", "; "), "\n", "; ")
 }

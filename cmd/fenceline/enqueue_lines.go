@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fenceline/fenceline/store"
 )
@@ -113,6 +116,8 @@ func (b *bulk) put(ctx context.Context, requests []store.Request, lines []int) e
 		b.count(done, lines)
 		return nil
 	case errors.As(err, &invalid), errors.As(err, &conflict):
+	case refusedWhole(err):
+		return err
 	default:
 		return &unknownError{lines[0], lines[len(lines)-1], err}
 	}
@@ -155,11 +160,33 @@ func position(err error) (i int, field string, ok bool) {
 	return i, field, problem == nil
 }
 
+// refusedWhole reports whether the database itself refused the transaction, as
+// when its disk is full: then nothing of it is stored. An end of the session is
+// no such answer, for it may come in place of the commit's.
+func refusedWhole(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.SeverityUnlocalized == "ERROR"
+}
+
+// other finds where a message about one request points to another one.
+var other = regexp.MustCompile(`\[(\d+)\]`)
+
+// inLines makes the lines' numbers of the positions in a message.
+func inLines(message string, lines []int) string {
+	return other.ReplaceAllStringFunc(message, func(position string) string {
+		i, err := strconv.Atoi(strings.Trim(position, "[]"))
+		if err != nil || i >= len(lines) {
+			return position
+		}
+		return fmt.Sprintf("line %d", lines[i])
+	})
+}
+
 // blame names the line of a refused request.
 func blame(err error, requests []store.Request, lines []int) error {
 	var invalid *store.InvalidError
 	if i, field, ok := position(err); ok && i < len(lines) && errors.As(err, &invalid) {
-		return &lineError{lines[i], field, invalid.Message}
+		return &lineError{lines[i], field, inLines(invalid.Message, lines)}
 	}
 	var conflict *store.KeyConflictError
 	if errors.As(err, &conflict) {
@@ -188,8 +215,8 @@ func (b *bulk) explain(err error) error {
 	}
 	stored := "nothing was stored"
 	if b.counts.last > 0 {
-		stored = fmt.Sprintf("the lines up to %d are stored (%d jobs, %d of them had been stored before), those behind it are not",
-			b.counts.last, b.counts.Enqueued+b.counts.Existing, b.counts.Existing)
+		stored = fmt.Sprintf("the lines up to %d are stored (%s, of which %d had been stored before), those behind it are not",
+			b.counts.last, jobs(b.counts.Enqueued+b.counts.Existing), b.counts.Existing)
 	}
 	var unknown *unknownError
 	if errors.As(err, &unknown) {
@@ -213,9 +240,17 @@ func (b *bulk) print(a *app, err error) error {
 		return nil
 	}
 	if b.counts.Existing > 0 {
-		return a.printf("Enqueued %d jobs; %d had been stored before.\n", b.counts.Enqueued, b.counts.Existing)
+		return a.printf("Enqueued %s; %d had been stored before.\n", jobs(b.counts.Enqueued), b.counts.Existing)
 	}
-	return a.printf("Enqueued %d jobs.\n", b.counts.Enqueued)
+	return a.printf("Enqueued %s.\n", jobs(b.counts.Enqueued))
+}
+
+// jobs counts jobs in words.
+func jobs(n int64) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return decimal(n) + " jobs"
 }
 
 type lineProblem struct {

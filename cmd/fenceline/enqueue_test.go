@@ -82,6 +82,7 @@ func TestAJobThatCannotBeStoredIsRefusedByTheFlagsName(t *testing.T) {
 		{"--run-at", []string{"report", "--run-at", "tomorrow"}},
 		{"--run-at", []string{"report", "--run-at", "+later"}},
 		{"--run-at", []string{"report", "--run-at", "9999999-01-01T00:00:00Z"}},
+		{"--run-at", []string{"report", "--run-at", "0001-01-01T00:00:00Z"}},
 		{"--max-attempts", []string{"report", "--max-attempts", "1000001"}},
 		{"--tag", []string{"report", "--tag", ""}},
 	} {

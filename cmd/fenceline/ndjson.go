@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -125,20 +123,38 @@ func (r *lineReader) parse(raw []byte) (store.Request, error) {
 		}
 		return req, err
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
 		return req, fmt.Errorf("is not a JSON object: %w", err)
 	}
-	// In a fixed order, so that the same line always gets the same answer.
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if err := r.field(&req, name, fields[name]); err != nil {
+	seen := map[string]bool{}
+	for dec.More() {
+		name, value, err := member(dec)
+		if err != nil {
+			return req, fmt.Errorf("is not a JSON object: %w", err)
+		}
+		if err = r.field(&req, name, value); err == nil && seen[name] {
+			err = errors.New("is given more than once")
+		}
+		if err != nil {
 			return req, &store.InvalidError{Field: name, Message: err.Error()}
 		}
+		seen[name] = true
 	}
 	if req.Kind == "" {
 		return req, &store.InvalidError{Field: "kind", Message: "is required"}
 	}
 	return req, nil
+}
+
+// member reads the next name and its value.
+func member(dec *json.Decoder) (name string, value json.RawMessage, err error) {
+	token, err := dec.Token()
+	if err != nil {
+		return "", nil, err
+	}
+	name, _ = token.(string)
+	return name, value, dec.Decode(&value)
 }
 
 const fieldNames = "kind, args, key, queue, priority, run_at, max_attempts and tags"
@@ -198,6 +214,9 @@ func whole(value json.RawMessage, low, high, otherwise int) (int, error) {
 // due reads run_at. A delay counts on the database's clock, which is read once
 // and carried on by the time that has passed here.
 func (r *lineReader) due(req *store.Request, value json.RawMessage) error {
+	if value == nil {
+		return nil
+	}
 	var s string
 	if err := text(&s, value); err != nil {
 		return err

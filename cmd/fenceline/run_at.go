@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 // clock is the database's time.
@@ -15,6 +18,9 @@ type clock interface {
 // runAt reads when a job is due: an RFC 3339 time, or "+5m", counted on the
 // database's clock from when this is called. Empty means at once.
 func runAt(ctx context.Context, db clock, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
 	if !strings.HasPrefix(text, "+") {
 		return absoluteTime(text)
 	}
@@ -30,12 +36,13 @@ func runAt(ctx context.Context, db clock, text string) (time.Time, error) {
 }
 
 func absoluteTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("is neither a time such as 2030-01-31T08:00:00Z nor a delay such as +5m")
+	}
+	var invalid *store.InvalidError
+	if errors.As(store.CheckRunAt(at), &invalid) {
+		return time.Time{}, errors.New(invalid.Message)
 	}
 	return at, nil
 }
