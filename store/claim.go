@@ -128,6 +128,7 @@ func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
 	}
 	if p.Held != nil {
 		*p.Held = held
+		p.Held.Wanted = len(p.AttemptIDs)
 	}
 	return claimed, nil
 }

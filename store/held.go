@@ -21,6 +21,7 @@ const (
 // The zero value says that none concerned it.
 type Held struct {
 	By      HeldBy        // empty: nothing held it back
+	Wanted  int           // how many jobs it asked for
 	Allowed int           // how many jobs it could have taken
 	Full    bool          // a limit leaves no place at all, for the queue or for one of the kinds
 	Again   time.Duration // until a spent rate allows the next claim; 0 when none is spent
@@ -29,7 +30,7 @@ type Held struct {
 // Tight reports whether the claim, which took n jobs, could take more as soon as
 // a limit leaves room: it is worth asking again soon, without an announcement.
 func (h Held) Tight(n int) bool {
-	return (h.By == HeldByConcurrency || h.By == HeldByRate || h.By == HeldByPause) && (h.Full || h.Allowed > 0 && n >= h.Allowed)
+	return h.Full || 0 < h.Allowed && h.Allowed < h.Wanted && n >= h.Allowed
 }
 
 // collectClaimed reads the answer of a claim: what held it back stands before

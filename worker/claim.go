@@ -42,8 +42,9 @@ func (q *queue) ask(ids []uuid.UUID) ([]store.Claimed, error) {
 	defer cancel()
 	q.pool.stats.claims.Add(1)
 	start := q.pool.now()
+	q.held = store.Held{}
 	claimed, err := q.pool.verbs.Claim(ctx, store.ClaimParams{
-		Worker: q.pool.id, Queue: q.name, Kinds: q.pool.leases, AttemptIDs: ids,
+		Worker: q.pool.id, Queue: q.name, Kinds: q.pool.leases, AttemptIDs: ids, Held: &q.held,
 	})
 	q.pool.meter.Asked(q.name, len(claimed), q.pool.now()-start, err)
 	return claimed, err

@@ -40,6 +40,13 @@ type Config struct {
 	// Sweep is the longest pause between two looks for expired leases and due
 	// jobs; 0 means 1 s, negative means that this process never looks.
 	Sweep time.Duration
+	// Beat is how often the pool tells in the list of workers that it lives, give
+	// or take a tenth; 0 means 10 s, negative that it is not on the list. One
+	// that is silent for three beats is shown as lost, which decides nothing.
+	Beat time.Duration
+	// Version is shown in the list of workers; empty means that of the program's
+	// main module.
+	Version string
 	// Wake, when set, replaces the pool's own listener: each receive means that
 	// some job may have become available. The pool never closes it.
 	Wake <-chan struct{}
@@ -80,7 +87,7 @@ func (c Config) withDefaults() Config {
 		value time.Duration
 	}{
 		{&c.Lease, 30 * time.Second}, {&c.Grace, 20 * time.Second}, {&c.Wind, 5 * time.Second},
-		{&c.Poll, time.Second}, {&c.Sweep, time.Second},
+		{&c.Poll, time.Second}, {&c.Sweep, time.Second}, {&c.Beat, 10 * time.Second},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value

@@ -123,6 +123,10 @@ func (p *Pool) Run(ctx context.Context) error {
 	p.completer.start(lifetime)
 	keeping.Go(func() { p.keeper.run(lifetime) })
 	p.sideline(ctx, &sideline)
+	listed := p.store != nil && p.cfg.Beat > 0
+	if listed {
+		keeping.Go(func() { p.enlist(lifetime) })
+	}
 	for _, q := range p.queues {
 		loops.Go(func() { q.run(ctx.Done()) })
 	}
@@ -135,6 +139,9 @@ func (p *Pool) Run(ctx context.Context) error {
 	end()
 	keeping.Wait()
 	sideline.Wait()
+	if listed {
+		p.part(left)
+	}
 	p.cfg.Log.Info("pool stopped", "worker", p.id, "left", left)
 	if left > 0 {
 		return fmt.Errorf("worker: %d %w", left, ErrUnfinished)

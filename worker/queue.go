@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 // queue works one queue: it claims when something may be waiting and a slot is
@@ -14,15 +16,18 @@ type queue struct {
 	slots int
 	woken chan struct{}
 	freed chan struct{}
+	held  store.Held    // what kept the last claim from taking more; the claim loop's own
+	left  chan struct{} // an outcome is stored while a limit is tight
 
 	mu        sync.Mutex
-	running   int // handlers
-	unsettled int // claims whose outcome is not stored yet
-	want      int // signal freed at this many free slots; 0 for never
+	running   int  // handlers
+	unsettled int  // claims whose outcome is not stored yet
+	want      int  // signal freed at this many free slots; 0 for never
+	tight     bool // signal left at each settled outcome
 }
 
 func newQueue(p *Pool, name string, slots int) *queue {
-	return &queue{pool: p, name: name, slots: slots, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+	return &queue{pool: p, name: name, slots: slots, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1), left: make(chan struct{}, 1)}
 }
 
 // wake says that a job may have become available.
@@ -56,12 +61,50 @@ func (q *queue) run(stop <-chan struct{}) {
 		last = time.Now()
 		got := q.claim(stop, n)
 		backlog = got == n
+		if q.tighten(got) {
+			if !q.awaitPlace(stop) {
+				return
+			}
+			backlog = true
+		}
 		if got > 0 {
 			quiet = 0
 		} else {
 			quiet = min(max(2*quiet, minQuiet), maxQuiet)
 		}
 	}
+}
+
+// The longest pause between two looks for a place under a limit, whose places
+// are given back by other processes too, without an announcement.
+const placePause = 100 * time.Millisecond
+
+// tighten reports whether a limit is taken up by the claims of the last round,
+// and by others'. From then on the queue's own outcomes are signalled.
+func (q *queue) tighten(got int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tight = q.held.Tight(got)
+	return q.tight
+}
+
+// awaitPlace waits, under a limit that is taken up, for one of this queue's own
+// outcomes, for the rate's next claim, or for the next look. It returns false
+// when stop is closed.
+func (q *queue) awaitPlace(stop <-chan struct{}) bool {
+	pause, left := placePause/2+rand.N(placePause/2), q.left
+	if q.held.By == store.HeldByRate && q.held.Full {
+		pause, left = min(max(q.held.Again, minQuiet), q.pool.cfg.Poll), nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-stop:
+		return false
+	case <-timer.C:
+	case <-left:
+	}
+	return true
 }
 
 const (
@@ -168,11 +211,17 @@ func (q *queue) change(finished, settled int) {
 	if signal {
 		q.want = 0
 	}
-	idle := q.running == 0
+	idle, left := q.running == 0, q.tight && settled > 0
 	q.mu.Unlock()
 	if signal {
 		select {
 		case q.freed <- struct{}{}:
+		default:
+		}
+	}
+	if left {
+		select {
+		case q.left <- struct{}{}:
 		default:
 		}
 	}

@@ -75,7 +75,7 @@ func (p pool) queues() map[string]int {
 func (p pool) config(a *app, wake <-chan struct{}) worker.Config {
 	eighth := p.Grace / 8
 	return worker.Config{
-		Queues: p.queues(), Name: p.Name, Log: a.log, Lease: p.Lease,
+		Queues: p.queues(), Name: p.Name, Version: versionOf(), Log: a.log, Lease: p.Lease,
 		Grace: p.Grace - 3*eighth, Wind: eighth, Wake: wake,
 	}
 }
