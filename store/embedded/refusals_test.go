@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -142,6 +143,71 @@ func TestAFullDiskIsSaidInClearWordsAndLosesNothing(t *testing.T) {
 		}
 		mustRemember(t, mustStart(t, small))
 	})
+}
+
+func TestAFullDiskThatAKilledServerComesBackToIsSaidInClearWords(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a small disk")
+	}
+	dir := smallDisk(t, "120m")
+	small := quick(dir)
+	small.Settings["min_wal_size"], small.Settings["max_wal_size"] = "32MB", "32MB"
+	s := mustStart(t, small)
+	remember(t, s)
+	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	s.Stop(bounded(t))
+	filler := filepath.Join(dir, "filler")
+	f, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chunk := make([]byte, 4096); err == nil; _, err = f.Write(chunk) {
+	}
+	f.Close()
+	if again, err := Start(bounded(t), small); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the start says %v", err)
+		if again != nil {
+			mustStop(t, again)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	mustRemember(t, mustStart(t, small))
+}
+
+func TestADamagedVersionIsSaidAndTheClusterLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := made(t)
+	l := layout{dir}
+	for _, text := range []string{"", "\n", "fifteen\n"} {
+		forge(t, l, l.version(), text)
+		before := contents(t, l.data())
+		if _, err := Start(bounded(t), quick(dir)); err == nil || !strings.Contains(err.Error(), l.version()) || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("with %q the start says %v", text, err)
+		}
+		if !maps.Equal(before, contents(t, l.data())) {
+			t.Error("files changed")
+		}
+	}
+}
+
+func TestAServerThatStartsWellSaysNothingOfTrouble(t *testing.T) {
+	t.Parallel()
+	dir := made(t)
+	mustStart(t, quick(dir))
+	said, err := os.ReadFile(layout{dir}.log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(said)) {
+		if !strings.Contains(line, "LOG:  ") {
+			t.Errorf("it said %s", line)
+		}
+	}
 }
 
 func mustSayFull(t *testing.T, err error, dir string) {

@@ -51,7 +51,6 @@ func (c Config) settings(runDir string) map[string]string {
 		"port":                    socketPort,
 		"unix_socket_directories": runDir,
 		"unix_socket_permissions": "0700",
-		"external_pid_file":       "",
 		"logging_collector":       "off",
 	})
 	return all

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -146,7 +147,7 @@ func (s *Server) awaitReady(ctx context.Context, l layout) error {
 		}
 		select {
 		case <-s.child.done:
-			return s.child.failure(l.dir, "did not start")
+			return crowded(l.dir, s.child.failure(l.dir, "did not start"))
 		default:
 		}
 		if time.Since(told) > 5*time.Second {
@@ -203,6 +204,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// number is what stands in a PG_VERSION; before version 10 a major had two parts.
+var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
 // major is the major version that made the cluster, or empty when there is no
 // cluster yet. A directory that holds something else is left alone.
 func (l layout) major() (string, error) {
@@ -211,7 +215,11 @@ func (l layout) major() (string, error) {
 	}
 	text, err := os.ReadFile(l.version())
 	if err == nil {
-		return strings.TrimSpace(string(text)), nil
+		major := strings.TrimSpace(string(text))
+		if !number.MatchString(major) {
+			return "", fmt.Errorf("%s does not hold a version of PostgreSQL, so the cluster is damaged; it was left as it is", l.version())
+		}
+		return major, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the cluster's version: %w", err)
