@@ -64,6 +64,12 @@ func NewMeter(to prometheus.Registerer) *Meter {
 	m.connected = prometheus.NewGauge(prometheus.GaugeOpts{Name: "fenceline_pool_listening", Help: "1 while the pool's own listener is connected; a pool that is woken by a console's feed has none."})
 	m.connections = prometheus.NewCounter(prometheus.CounterOpts{Name: "fenceline_pool_listener_connections_total", Help: "Connections of the pool's own listener; the first is no reconnect."})
 	to.MustRegister(m.connected, m.connections)
+	// A rate needs a zero to begin with, where the words are known.
+	for _, sweep := range []worker.Sweep{worker.SweepExpire, worker.SweepPromote, worker.SweepPartitions} {
+		for _, c := range []*prometheus.CounterVec{m.sweeps, m.swept, m.sweepFailed, m.sweepSeconds} {
+			c.WithLabelValues(string(sweep))
+		}
+	}
 	return m
 }
 
