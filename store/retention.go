@@ -95,7 +95,7 @@ func shortenLog(ctx context.Context, tx pgx.Tx, keep time.Duration) (bool, error
 func beginPass(ctx context.Context, tx pgx.Tx, keep time.Duration) (bool, error) {
 	tag, err := tx.Exec(ctx, `
 		update fenceline.retention r
-		set log_pass = b.before, log_after = 0, log_xid = pg_snapshot_xmax(pg_current_snapshot())
+		set log_pass = b.before, log_after = 0, log_xid = pg_current_xact_id()
 		from (select fenceline.log_boundary($1) as before) b
 		where b.before is not null`, keep)
 	return tag.RowsAffected() > 0, err

@@ -72,21 +72,19 @@ func (f *fixture) shortenLog(keep time.Duration) {
 
 func (f *fixture) shortenUntil(what string, keep time.Duration, sql string) {
 	f.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		more := true
-		for more {
-			var err error
-			if more, err = f.ShortenLog(f.ctx, keep); err != nil {
-				f.t.Fatal(err)
-			}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		more, err := f.ShortenLog(f.ctx, keep)
+		if err != nil {
+			f.t.Fatal(err)
 		}
 		if value[bool](f, sql) {
 			return
 		}
-		if time.Now().After(end) {
-			f.t.Fatalf("it never came true that %s", what)
+		if !more {
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
+	f.t.Fatalf("it never came true that %s", what)
 }
 
 func (f *fixture) ids() []int64 {

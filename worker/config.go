@@ -40,6 +40,15 @@ type Config struct {
 	// Sweep is the longest pause between two looks for expired leases and due
 	// jobs; 0 means 1 s, negative means that this process never looks.
 	Sweep time.Duration
+	// KeepJobs is how long a finished job stays, at least [store.MinKeepJobs];
+	// 0 means [DefaultKeep], negative that this process removes none. Of several
+	// processes that sweep, the shortest time holds.
+	KeepJobs time.Duration
+	// KeepTransitions is how long the log stays, at least
+	// [store.MinKeepTransitions], rounded up to whole days; 0 means [DefaultKeep],
+	// negative that this process removes nothing of it. A job that stays longer
+	// keeps its state and its last attempt.
+	KeepTransitions time.Duration
 	// Beat is how often the pool tells in the list of workers that it lives, give
 	// or take a tenth; 0 means 10 s, negative that it is not on the list. One
 	// that is silent for three beats is shown as lost, which decides nothing.
@@ -62,6 +71,10 @@ const (
 	maxLease = 24 * time.Hour
 	maxSlots = 100_000
 )
+
+// DefaultKeep is for how long finished jobs and the log stay unless a [Config]
+// says otherwise.
+const DefaultKeep = 30 * 24 * time.Hour
 
 func (c Config) withDefaults() Config {
 	if c.Queues == nil {
@@ -88,6 +101,7 @@ func (c Config) withDefaults() Config {
 	}{
 		{&c.Lease, 30 * time.Second}, {&c.Grace, 20 * time.Second}, {&c.Wind, 5 * time.Second},
 		{&c.Poll, time.Second}, {&c.Sweep, time.Second}, {&c.Beat, 10 * time.Second},
+		{&c.KeepJobs, DefaultKeep}, {&c.KeepTransitions, DefaultKeep},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value
@@ -116,6 +130,14 @@ func (c Config) check() error {
 	}{{"Grace", c.Grace}, {"Wind", c.Wind}, {"Poll", c.Poll}} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("%s: %s is negative", d.name, d.value))
+		}
+	}
+	for _, d := range []struct {
+		name         string
+		value, least time.Duration
+	}{{"KeepJobs", c.KeepJobs, store.MinKeepJobs}, {"KeepTransitions", c.KeepTransitions, store.MinKeepTransitions}} {
+		if d.value >= 0 && d.value < d.least {
+			errs = append(errs, fmt.Errorf("%s: %s is less than %s", d.name, d.value, d.least))
 		}
 	}
 	return errors.Join(append(errs, checkLease("Lease", c.Lease), checkBackoff("Retry", c.Retry))...)

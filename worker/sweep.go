@@ -28,6 +28,7 @@ func (p *Pool) sideline(ctx context.Context, wg *sync.WaitGroup) {
 	wg.Go(func() { p.promote(ctx) })
 	wg.Go(func() { p.keepPartitions(ctx) })
 	wg.Go(func() { p.forget(ctx) })
+	wg.Go(func() { p.retain(ctx) })
 }
 
 // forward passes announcements from outside on.

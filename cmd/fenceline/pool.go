@@ -20,6 +20,7 @@ type pool struct {
 	Lease    time.Duration `name:"lease" env:"FENCELINE_LEASE" default:"30s" group:"Pool" help:"How long an attempt holds its job between renewals: a crash goes unnoticed for this long. Between 100ms and 24h."`
 	Grace    time.Duration `name:"grace" env:"FENCELINE_GRACE" default:"30s" group:"Pool" help:"How long an orderly end may take. Running jobs get five eighths of it to finish, then are told to stop."`
 	Name     string        `name:"name" env:"FENCELINE_NAME" placeholder:"NAME" group:"Pool" help:"The readable part of the worker's id. The default is the host's name."`
+	retention
 }
 
 const (
@@ -39,6 +40,9 @@ func (p pool) check() error {
 		return usagef("--lease: %s must be between %s and %s", p.Lease, minLease, maxLease)
 	case p.Grace < minGrace:
 		return usagef("--grace: %s must be at least %s", p.Grace, minGrace)
+	}
+	if err := p.retention.check(); err != nil {
+		return err
 	}
 	if err := once("--queue", p.Queues, func(s slots) string { return s.Name }); err != nil {
 		return err
@@ -74,10 +78,10 @@ func (p pool) queues() map[string]int {
 // stop, to storing what they returned, and to the database server.
 func (p pool) config(a *app, wake <-chan struct{}) worker.Config {
 	eighth := p.Grace / 8
-	return worker.Config{
+	return p.retention.configure(worker.Config{
 		Queues: p.queues(), Name: p.Name, Version: versionOf(), Log: a.log, Lease: p.Lease,
 		Grace: p.Grace - 3*eighth, Wind: eighth, Wake: wake,
-	}
+	})
 }
 
 // build makes the pool with the built-in kinds.
