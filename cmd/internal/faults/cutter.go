@@ -38,11 +38,7 @@ func newCutter(ctx context.Context, r *Rig) (*cutter, error) {
 		return nil, err
 	}
 	r.onClose(l.Close)
-	url, err := l.URL(r.via)
-	if err != nil {
-		return nil, err
-	}
-	st, err := role{URL: url + "&connect_timeout=10", Lease: lease}.open(ctx)
+	st, err := r.through(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +97,11 @@ func (c *cutter) lose(verb, fragment string, do func() error, resolve func() (st
 // life is one job's. Where a call failed for another reason than a lost answer
 // the job is left to itself.
 func (c *cutter) life(ctx context.Context, key string) error {
-	id, err := c.enqueue(ctx, key)
-	if err != nil || id == 0 {
+	if err := c.enqueue(ctx, key); err != nil {
 		return err
 	}
-	l, err := c.claim(ctx, id)
+	// It may be an older job, which was left to itself.
+	l, err := c.claim(ctx)
 	if err != nil || l.JobID == 0 {
 		return err
 	}
@@ -113,13 +109,13 @@ func (c *cutter) life(ctx context.Context, key string) error {
 	if err != nil || !done {
 		return err
 	}
-	return c.requeue(ctx, id, key)
+	return c.requeue(ctx, l.JobID, key)
 }
 
-func (c *cutter) enqueue(ctx context.Context, key string) (id int64, err error) {
+func (c *cutter) enqueue(ctx context.Context, key string) error {
 	r := store.Request{Kind: kindCut, Queue: queueCut, Key: key, MaxAttempts: budget}
 	do := func(ctx context.Context) (store.Enqueued, error) { return c.store.Enqueue(ctx, r) }
-	_, err = c.lose("enqueue", inEnqueue, func() error { call(ctx, do); return nil }, func() (string, error) {
+	_, err := c.lose("enqueue", inEnqueue, func() error { call(ctx, do); return nil }, func() (string, error) {
 		again, _, err := insist(ctx, isRefusal, do)
 		if err != nil {
 			return "answered with " + err.Error(), ctx.Err()
@@ -130,13 +126,13 @@ func (c *cutter) enqueue(ctx context.Context, key string) (id int64, err error) 
 		return c.counted(ctx, again.ID, store.TypeEnqueued, 1)
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	found, _, err := insist(ctx, isRefusal, do)
-	return found.ID, err
+	_, _, err = insist(ctx, isRefusal, do)
+	return err
 }
 
-func (c *cutter) claim(ctx context.Context, id int64) (l store.Lease, err error) {
+func (c *cutter) claim(ctx context.Context) (l store.Lease, err error) {
 	p := store.ClaimParams{Worker: "cutter", Queue: queueCut, Kinds: []store.KindLease{{Kind: kindCut, Lease: 10 * time.Minute}}, AttemptIDs: []uuid.UUID{uuid.New()}}
 	var got []store.Claimed
 	_, err = c.lose("claim", mutant.InClaim, func() error {

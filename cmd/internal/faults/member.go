@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/cmd/internal/process"
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/relay"
 )
 
@@ -39,13 +41,9 @@ func (r *Rig) join(of role) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if of.URL, err = l.URL(r.via); err != nil {
+	if of.URL, err = r.address(l); err != nil {
 		l.Close()
 		return nil, err
-	}
-	of.URL += "&connect_timeout=10"
-	if of.Mode != "" {
-		of.URL += "&default_query_exec_mode=" + of.Mode
 	}
 	m := &member{rig: r, role: of, relay: l, program: r.program}
 	r.mu.Lock()
@@ -54,6 +52,25 @@ func (r *Rig) join(of role) (*member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m, m.start()
+}
+
+// address is the database's, for a process behind a relay.
+func (r *Rig) address(l *relay.Relay) (string, error) {
+	url, err := l.URL(r.via)
+	url += "&connect_timeout=10"
+	if r.mode != "" {
+		url += "&default_query_exec_mode=" + r.mode
+	}
+	return url, err
+}
+
+// through opens a store for this process behind a relay.
+func (r *Rig) through(ctx context.Context, l *relay.Relay) (*store.Store, error) {
+	url, err := r.address(l)
+	if err != nil {
+		return nil, err
+	}
+	return role{URL: url, Lease: lease}.open(ctx)
 }
 
 // start needs the lock.

@@ -49,7 +49,7 @@ func (a *actor) work(ctx context.Context) error {
 		Name: a.Name, Queues: map[string]int{queueWork: 6, queueAbsent: 1}, Lease: a.Lease,
 		Poll: 200 * time.Millisecond, Sweep: 200 * time.Millisecond, Grace: 2 * time.Second, Wind: time.Second,
 		Retry: store.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond},
-		Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Clock: func() time.Time {
 			if d := skew.Load(); d != 0 {
 				// Without the monotonic part: as a clock that was set.

@@ -28,6 +28,7 @@ type Rig struct {
 	dir     string   // of the server, and of the processes' logs
 	program []string // this program and its arguments before a role is played
 	rewrite func(string) string
+	mode    string // of the processes' queries: pgx's default_query_exec_mode
 	config  embedded.Config
 	ledger  *ledger
 	url     string // of the database, as its owner, past every relay
@@ -45,6 +46,7 @@ type rigConfig struct {
 	dir      string // made by the caller; private to the rig
 	program  []string
 	rewrite  func(string) string // of every statement that processes send
+	mode     string              // pgx's default_query_exec_mode; empty for its own default
 	settings map[string]string
 	env      []string // of the server
 }
@@ -58,7 +60,7 @@ func newRig(ctx context.Context, c rigConfig) (*Rig, error) {
 	for name, value := range c.settings {
 		settings[name] = value
 	}
-	r := &Rig{dir: c.dir, program: c.program, rewrite: c.rewrite, ledger: newLedger(),
+	r := &Rig{dir: c.dir, program: c.program, rewrite: c.rewrite, mode: c.mode, ledger: newLedger(),
 		config: embedded.Config{DataDir: filepath.Join(c.dir, "server"), Settings: settings, Env: c.env}}
 	if err := os.Mkdir(r.config.DataDir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err

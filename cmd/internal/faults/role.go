@@ -26,7 +26,6 @@ type role struct {
 	Play  string
 	Name  string
 	URL   string
-	Mode  string // pgx's default_query_exec_mode; empty for its own default
 	Seed  uint64
 	Lease time.Duration
 	Pace  time.Duration // producers: the pause between two requests

@@ -30,7 +30,7 @@ type Scene struct {
 
 	setting map[string]string
 	env     []string
-	mode    string // of the processes' queries; see role.Mode
+	mode    string // of the processes' queries; see rigConfig
 	rewrite func(string) string
 	place   func(dir string) (undo func() error, err error) // prepares the rig's directory
 	around  func(ctx context.Context, r *Rig) error         // stands between server and processes
@@ -103,7 +103,7 @@ func (s *Stage) Play(ctx context.Context, scene Scene) (_ *Outcome, err error) {
 		}
 		defer func() { err = errors.Join(err, undo()) }()
 	}
-	r, err := newRig(ctx, rigConfig{dir: dir, program: s.Program, rewrite: scene.rewrite, settings: scene.setting, env: scene.env})
+	r, err := newRig(ctx, rigConfig{dir: dir, program: s.Program, rewrite: scene.rewrite, mode: scene.mode, settings: scene.setting, env: scene.env})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (p *run) populate() error {
 		for i := range group.n {
 			of := group.role
 			seed++
-			of.Name, of.Seed, of.Lease, of.Mode = fmt.Sprintf("%s-%d", of.Play, i+1), seed, lease, p.scene.mode
+			of.Name, of.Seed, of.Lease = fmt.Sprintf("%s-%d", of.Play, i+1), seed, lease
 			if _, err := p.rig.join(of); err != nil {
 				return err
 			}

@@ -47,11 +47,7 @@ func newWatcher(ctx context.Context, r *Rig) (*watcher, error) {
 		return nil, err
 	}
 	r.onClose(l.Close)
-	url, err := l.URL(r.via)
-	if err != nil {
-		return nil, err
-	}
-	st, err := role{URL: url + "&connect_timeout=10", Lease: lease}.open(ctx)
+	st, err := r.through(ctx, l)
 	if err != nil {
 		return nil, err
 	}
