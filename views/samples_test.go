@@ -131,6 +131,15 @@ func (p *play) terminate(reason string) *play {
 	return p.operator(store.TypeTerminated, store.Terminated, reason)
 }
 
+// shorten has the log so far removed, as when it is old.
+func (p *play) shorten() *play {
+	h := store.Fold(p.log)
+	base := h.Baseline(p.now)
+	base.At = p.now
+	p.log = []store.Transition{base}
+	return p
+}
+
 func (p *play) view() store.JobView {
 	v := store.JobView{Now: p.now, Job: p.job, Transitions: p.log, History: store.Fold(p.log), Errors: p.fails,
 		Masked: store.Payload{Args: json.RawMessage(`{"customer_id":"•••","month":"•••","recipients":["•••"]}`)}}

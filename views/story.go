@@ -24,6 +24,7 @@ func Story(v store.JobView) []Phrase {
 	s.kept(v)
 	s.refused(v)
 	s.twice(v)
+	s.shortened(v)
 	return s.phrases
 }
 
@@ -230,4 +231,11 @@ func (s *tale) twice(v store.JobView) {
 	}
 	s.say(" ", attempt(again), " did again what attempt ", decimal(first), " may have done: what the job sent outside ",
 		Phrase{Text: MaybeTwice, Tone: ToneRetry}, ".")
+}
+
+// shortened says that what happened is not all told any more.
+func (s *tale) shortened(v store.JobView) {
+	if !v.History.Before.IsZero() {
+		s.say(" The history before ", v.History.Before, " has been removed.")
+	}
 }

@@ -59,7 +59,13 @@ func TestTheStoryTellsWhoMayFinishTheJob(t *testing.T) {
 		"worked again after a failure": {newPlay().at(s).claim("w").fail(store.Available, "", "e", "m").claim("v").complete(), nil, []string{MaybeTwice}},
 		"worked again after a repeat":  {newPlay().at(s).claim("w").complete().requeue("again").claim("v"), nil, []string{MaybeTwice}},
 		"taken away and worked again":  {newPlay().at(s).claim("w").requeue("again").claim("v"), []string{"Attempt 2 did again what attempt 1 may have done"}, nil},
-		"many refusals":                {manyAttempts(12), []string{"In all, 2 writes of attempts without authority were refused."}, nil},
+		"its log was shortened": {newPlay().at(s).claim("w").at(40*s).expire(store.Available, "").at(50 * s).shorten(),
+			[]string{"Attempt 1’s lease ended at 14:02:29 UTC without a renewal.", "The history before 14:02:48 UTC has been removed."}, []string{"no attempt has been made"}},
+		"shortened while it ran": {newPlay().at(s).claim("w").at(5 * s).shorten().at(6 * s).renew().at(7 * s),
+			[]string{"Attempt 1 holds this job until 14:02:34 UTC and renewed last at 14:02:04 UTC.", "The history before"}, nil},
+		"shortened and done again": {newPlay().at(s).claim("w").complete().at(5*s).shorten().requeue("again").claim("v").at(6*s).reject(1, store.OpComplete, store.ReasonSuperseded),
+			[]string{"Attempt 2 holds", "The stored result is still that of attempt 1", "Attempt 1 came back at"}, nil},
+		"many refusals": {manyAttempts(12), []string{"In all, 2 writes of attempts without authority were refused."}, nil},
 	} {
 		got := StoryText(c.play.view())
 		for _, want := range c.want {

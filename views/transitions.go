@@ -55,6 +55,18 @@ func shownRows(all []row, full bool) (shown []row, hidden int) {
 	return all[len(all)-most:], len(all) - most
 }
 
+// time is what the row's first column shows: of a baseline, up to when what it
+// stands for was removed.
+func (r row) time() time.Time {
+	switch {
+	case len(r.Renewals) > 1:
+		return r.lastRenewal().At
+	case r.Type == store.TypeBaseline && !r.Detail.Before.IsZero():
+		return r.Detail.Before
+	}
+	return r.At
+}
+
 // lastRenewal is the newest of a fold.
 func (r row) lastRenewal() store.Transition { return r.Renewals[len(r.Renewals)-1] }
 
@@ -91,7 +103,7 @@ func note(t store.Transition) string {
 	case store.TypeCompleted:
 		return followUpNote(t.Detail)
 	case store.TypeBaseline:
-		return "stands for " + Plural(int64(t.Detail.Count), "earlier transition")
+		return "stands for " + Plural(int64(t.Detail.Count), "earlier transition") + ", since removed"
 	case store.TypeFailed, store.TypeExpired:
 		return "now " + string(t.To)
 	}
