@@ -135,7 +135,7 @@ func (p *play) terminate(reason string) *play {
 func (p *play) shorten() *play {
 	h := store.Fold(p.log)
 	base := h.Baseline(p.now)
-	base.At = p.now
+	base.At, base.ID = p.now, 1000 // below whatever is added now
 	p.log = []store.Transition{base}
 	return p
 }
