@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,14 +30,15 @@ type reader struct {
 	program []string // the go blocks so far
 	console *process // serve
 	others  []*process
-	address string // of the console
+	address string            // of the console
+	ports   map[string]string // other addresses of the document, and those that stand for them
 	db      *pgx.Conn
 }
 
 func newReader(t *testing.T, path string) *reader {
 	t.Helper()
 	data := newDir(t)
-	r := &reader{t: t, path: path, data: data, dir: filepath.Join(filepath.Dir(data), "here")}
+	r := &reader{t: t, path: path, data: data, ports: map[string]string{}, dir: filepath.Join(filepath.Dir(data), "here")}
 	self, err := os.Executable()
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(r.dir, "bin"), 0o755)
@@ -132,9 +134,7 @@ func (r *reader) script(lines []string) string {
 		return ""
 	}
 	text := strings.Join(lines, "\n")
-	if r.address != "" {
-		text = strings.ReplaceAll(text, "127.0.0.1:8080", r.address)
-	}
+	text = r.addressed(text)
 	text = regexp.MustCompile(`(fenceline bench .*--jobs )\d+`).ReplaceAllString(text, "${1}500")
 	ctx, cancel := context.WithTimeout(r.t.Context(), 2*patience)
 	defer cancel()
@@ -146,6 +146,27 @@ func (r *reader) script(lines []string) string {
 		r.fail("%v\nstdout: %s\nstderr: %s", err, out.String(), errs.String())
 	}
 	return out.String()
+}
+
+var local = regexp.MustCompile(`127\.0\.0\.1:[1-9]\d+`)
+
+// addressed replaces the ports that a document names by free ones.
+func (r *reader) addressed(text string) string {
+	r.t.Helper()
+	return local.ReplaceAllStringFunc(text, func(named string) string {
+		if named == "127.0.0.1:8080" && r.address != "" {
+			return r.address
+		}
+		if r.ports[named] == "" {
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				r.fail("%v", err)
+			}
+			r.ports[named] = free.Addr().String()
+			free.Close()
+		}
+		return r.ports[named]
+	})
 }
 
 // compare runs until what is printed is what the reader is told; a block that
@@ -180,6 +201,7 @@ func (r *reader) goOn(line string) {
 		r.stop(r.console)
 		line += " --listen 127.0.0.1:0"
 	}
+	line = r.addressed(line)
 	cmd := exec.Command("bash", "-ec", "exec "+line)
 	cmd.Env, cmd.Dir = r.environ(), r.dir
 	p := beginCommand(r.t, cmd)
