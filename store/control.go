@@ -118,16 +118,7 @@ func control(ctx context.Context, q querier, scope Scope, name string) (Control,
 	return c, err
 }
 
-// controls reads everything that is in force for any queue, any kind, and all.
-func controls(ctx context.Context, q querier) ([]Control, error) {
-	rows, err := q.Query(ctx, `select `+controlColumns+` from fenceline.controls c where c.in_force and c.scope <> 'worker'
-		order by c.key limit $1`, maxControls)
-	if err != nil {
-		return nil, fmt.Errorf("read what operators set: %w", err)
-	}
-	return pgx.CollectRows(rows, scanControl)
-}
-
+// maxControls bounds how many of them a page reads.
 const maxControls = 2000
 
 func checkTarget(scope Scope, name string) error {

@@ -109,6 +109,38 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 		_, err := s.Jobs(f.ctx, filter)
 		check(err)
 	}
+	for name, read := range map[string]func() error{
+		"queues":    func() error { _, err := s.Queues(f.ctx); return err },
+		"queue":     func() error { _, err := s.Queue(f.ctx, store.DefaultQueue); return err },
+		"heads":     func() error { _, err := s.Unhandled(f.ctx); return err },
+		"prospects": func() error { _, err := s.Prospects(f.ctx, store.DefaultQueue, "mail"); return err },
+		"workers":   func() error { _, err := s.Workers(f.ctx); return err },
+		"worker":    func() error { _, err := s.Worker(f.ctx, "w"); return err },
+		"beat": func() error {
+			if err := s.RegisterWorker(f.ctx, store.WorkerStart{ID: "w", Beat: time.Second}); err != nil {
+				return err
+			}
+			_, err := s.Beat(f.ctx, "w", store.WorkerCounts{})
+			return err
+		},
+		"control": func() error {
+			p := f.change(store.ScopeQueue, store.DefaultQueue)
+			_, err := s.Limit(f.ctx, p, store.Limits{Concurrency: 100000, Rate: store.Rate{N: 100000, Per: time.Minute}})
+			return err
+		},
+	} {
+		step(name, 1)
+		check(read())
+	}
+	step("claim", 15) // under limits
+	limited, err := s.Claim(f.ctx, store.ClaimParams{Worker: "w", Queue: store.DefaultQueue, AttemptIDs: attempts(15), Kinds: []store.KindLease{{Kind: "mail", Lease: lease}}})
+	check(err)
+	if len(limited) != 15 {
+		f.t.Fatalf("claimed %d under limits", len(limited))
+	}
+	step("control", 1)
+	_, err = s.Limit(f.ctx, f.change(store.ScopeQueue, store.DefaultQueue), store.Limits{})
+	check(err)
 	step("view", 1)
 	view, err := s.JobView(f.ctx, middle)
 	check(err)

@@ -11,6 +11,7 @@ import (
 const (
 	SearchBound  = searchBound
 	CountBound   = countBound
+	RecentBound  = recentBound
 	VersionTable = versionTable
 )
 

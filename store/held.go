@@ -64,3 +64,13 @@ type behind struct {
 func (b behind) Scan(dest ...any) error {
 	return b.Rows.Scan(append(b.ahead[:len(b.ahead):len(b.ahead)], dest...)...)
 }
+
+// before is a row whose last columns somebody else reads.
+type before struct {
+	pgx.CollectableRow
+	behind []any
+}
+
+func (b before) Scan(dest ...any) error {
+	return b.CollectableRow.Scan(append(dest[:len(dest):len(dest)], b.behind...)...)
+}

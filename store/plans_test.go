@@ -42,6 +42,14 @@ var planBounds = map[string]work{
 	"of":         {1200, 0, planDead, 0},
 	"since":      {100, 0, planDead, 0},
 	"operate":    {20, 0, planDead, 0},
+	"queues":     {store.RecentBound + 100, 0, 16 * planDead, 0},
+	"queue":      {store.RecentBound + 100, 0, 16 * planDead, 0},
+	"heads":      {300, 0, planDead, 0},
+	"prospects":  {20, 0, planDead, 0},
+	"workers":    {store.CountBound + 100, 0, 2 * planDead, 0},
+	"worker":     {store.RecentBound + 100, 0, 16 * planDead, 0},
+	"beat":       {20, 0, 200, 0},
+	"control":    {20, 0, 200, 0},
 }
 
 // No statement looks at more than what it is about: not at the finished jobs,

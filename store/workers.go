@@ -47,8 +47,12 @@ func (s *Store) RegisterWorker(ctx context.Context, w WorkerStart) error {
 	for _, k := range w.Kinds {
 		kinds[k.Kind] = k.Lease.Milliseconds()
 	}
+	queues := w.Queues
+	if queues == nil {
+		queues = map[string]int{}
+	}
 	_, err := s.pool.Exec(ctx, registerSQL, w.ID, w.Beat.Microseconds(), w.PID,
-		cut(storable(w.Host), 255), cut(storable(w.Version), 255), cut(storable(w.Program), 255), w.Queues, kinds)
+		cut(storable(w.Host), 255), cut(storable(w.Version), 255), cut(storable(w.Program), 255), queues, kinds)
 	if err != nil {
 		return fmt.Errorf("register the worker: %w", err)
 	}

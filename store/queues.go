@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Bounds of what a page about queues looks at, so that what it costs grows with
+// neither the jobs nor the log.
+const (
+	maxQueues    = 200    // queues on one page
+	recentBound  = 20000  // newest transitions that throughput is told from
+	startsBound  = 2000   // newest claims of those whose time to start is told
+	dueBound     = 10000  // scheduled and retryable jobs, the next due ones
+	backlogTotal = 200000 // waiting jobs counted over all queues; at most countBound of each
+	headBound    = 100    // jobs at the head of each queue whose kinds are looked at
+)
+
+// RecentWindow is how far back throughput and times to start reach at most.
+const RecentWindow = 15 * time.Minute
+
+// RecentSteps is the number of parts of a [Recent]'s series.
+const RecentSteps = 15
+
+// Queue is what a page shows of one queue.
+type Queue struct {
+	Name    string
+	Control Control
+	Waiting Count     // available
+	Oldest  time.Time // since when the one waits that was due first; zero when none waits
+	Later   int64     // scheduled or retryable, among the next 10,000 due of all queues
+	Running int64     // of at most 10,000 of all queues
+	Workers int       // live ones that claim from it
+	Slots   int       // of those together
+	Recent  Recent
+}
+
+// Recent is what happened of late, told from the newest transitions: see
+// [Queues.Since].
+type Recent struct {
+	Claimed, Completed, Failed, Expired, Refused int64
+	Series                                       []int64       // completed, in [RecentSteps] even parts of the time; nil when nothing was
+	Start50, Start95                             time.Duration // from due to claimed: half, and 95 of 100, took at most this long
+	Starts                                       int64         // how many that is told from
+}
+
+// Kind is what a page shows of one kind.
+type Kind struct {
+	Name    string
+	Control Control
+	Running int64
+	Workers int // live ones that handle it and claim
+	Waiting int64
+	Recent  Recent
+}
+
+// Queues is what the page of all queues shows. Every time is the database's
+// clock.
+type Queues struct {
+	Now       time.Time
+	All       Control // what is set for everything
+	Queues    []Queue // by name
+	Kinds     []Kind  // by name; Waiting is among the first 100 of each queue
+	More      bool    // there are more queues than are shown
+	Since     time.Time
+	Cut       bool // the log since then was too long: figures reach back to Since, less than [RecentWindow]
+	Unhandled []Unhandled
+	Workers   int // live ones
+}
+
+// Unhandled is work that waits at the head of a queue while no live worker would
+// claim it.
+type Unhandled struct {
+	Queue, Kind string
+	Jobs        int64     // among the first 100 of the queue
+	Oldest      time.Time // since when the first of them waits
+	NoQueue     bool      // no live worker works the queue at all
+	Draining    bool      // one would, but is drained
+}
+
+// Queues reads the page of all queues. Each of its parts is bounded.
+func (s *Store) Queues(ctx context.Context) (Queues, error) { return s.queues(ctx, "") }
+
+func (s *Store) queues(ctx context.Context, only string) (Queues, error) {
+	r := queueReading{only: only, queues: map[string]*Queue{}, kinds: map[string]*Kind{}}
+	err := s.snapshot(ctx, r.controls, r.running, r.waiting, r.later, r.recent, r.starts, r.workers, r.heads)
+	if err != nil {
+		return Queues{}, fmt.Errorf("read the queues: %w", err)
+	}
+	return r.page(), nil
+}
+
+// snapshot reads several parts as they were at one moment.
+func (s *Store) snapshot(ctx context.Context, parts ...func(context.Context, pgx.Tx) error) error {
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	for _, part := range parts {
+		if err := part(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueReading gathers a page from its parts.
+type queueReading struct {
+	only    string // one queue's name; empty for all
+	out     Queues
+	queues  map[string]*Queue
+	kinds   map[string]*Kind
+	working []Worker
+	seen    []head
+}
+
+func (r *queueReading) queue(name string) *Queue {
+	q, known := r.queues[name]
+	if !known {
+		q = &Queue{Name: name, Control: Control{Scope: ScopeQueue, Name: name}}
+		if r.only == "" || r.only == name {
+			r.queues[name] = q
+		}
+	}
+	return q
+}
+
+func (r *queueReading) kind(name string) *Kind {
+	k, known := r.kinds[name]
+	if !known {
+		k = &Kind{Name: name, Control: Control{Scope: ScopeKind, Name: name}}
+		r.kinds[name] = k
+	}
+	return k
+}
+
+// controls reads what is set, also for a queue that has nothing in force any
+// more: its revision is what the next change is bound to.
+func (r *queueReading) controls(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `select `+controlColumns+`, c.in_force from fenceline.controls c
+		where c.scope <> 'worker' order by c.in_force desc, c.key limit $1`, maxControls)
+	if err != nil {
+		return err
+	}
+	r.out.All = Control{Scope: ScopeAll}
+	var inForce bool
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Control, error) {
+		return scanControl(before{row, []any{&inForce}})
+	})
+	for _, c := range all {
+		switch {
+		case c.Scope == ScopeAll:
+			r.out.All = c
+		case c.Scope == ScopeQueue:
+			r.queue(c.Name).Control = c
+		default:
+			r.kind(c.Name).Control = c
+		}
+	}
+	return err
+}
+
+const runningSQL = `
+select s.queue, s.kind, count(*)
+from (select j.queue, j.kind from fenceline.jobs j where j.state = 'running' limit $1) s
+group by 1, 2`
+
+func (r *queueReading) running(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, runningSQL, countBound)
+	if err != nil {
+		return err
+	}
+	var queue, kind string
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&queue, &kind, &n}, func() error {
+		if r.only != "" && r.only != queue {
+			return nil
+		}
+		r.queue(queue).Running += n
+		r.kind(kind).Running += n
+		return nil
+	})
+	return err
+}
+
+// waitingSQL goes from one queue to the next, and within each from one priority
+// to the next, along the index that claims use.
+const waitingSQL = `
+with recursive waiting (queue) as (
+  (select j.queue from fenceline.jobs j where j.state = 'available' and ($1::text = '' or j.queue = $1)
+   order by j.queue limit 1)
+  union all
+  select (select j.queue from fenceline.jobs j where j.state = 'available' and j.queue > w.queue order by j.queue limit 1)
+  from waiting w where w.queue is not null and $1 = ''
+), named as materialized (
+  select w.queue from waiting w where w.queue is not null limit $2
+), bound as materialized (
+  select greatest(1000, least($3, $4 / greatest(count(*), 1))) as most from named
+)
+select n.queue, b.most,
+       (select count(*) from (
+          select from fenceline.jobs j where j.state = 'available' and j.queue = n.queue limit b.most + 1) c),
+       (with recursive level (priority, run_at) as (
+          (select j.priority, j.run_at from fenceline.jobs j where j.state = 'available' and j.queue = n.queue
+           order by j.priority, j.run_at limit 1)
+          union all
+          select f.priority, f.run_at from level l cross join lateral (
+            select j.priority, j.run_at from fenceline.jobs j
+            where j.state = 'available' and j.queue = n.queue and j.priority > l.priority
+            order by j.priority, j.run_at limit 1) f
+        )
+        select min(l.run_at) from (select * from level limit 100) l)
+from named n cross join bound b`
+
+func (r *queueReading) waiting(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, waitingSQL, r.only, maxQueues+1, countBound, backlogTotal)
+	if err != nil {
+		return err
+	}
+	var queue string
+	var most, n int64
+	var oldest *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&queue, &most, &n, &oldest}, func() error {
+		q := r.queue(queue)
+		q.Waiting, q.Oldest = Count{N: min(n, most), Capped: n > most}, orZero(oldest)
+		return nil
+	})
+	return err
+}
+
+const laterSQL = `
+select s.queue, count(*)
+from (select j.queue from fenceline.jobs j where j.state in ('scheduled', 'retryable') order by j.run_at limit $1) s
+group by 1`
+
+func (r *queueReading) later(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, laterSQL, dueBound)
+	if err != nil {
+		return err
+	}
+	var queue string
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&queue, &n}, func() error { r.queue(queue).Later = n; return nil })
+	return err
+}
+
+func (r *queueReading) page() Queues {
+	out := &r.out
+	for _, q := range r.queues {
+		for _, w := range r.working {
+			if slots, works := w.Queues[q.Name]; works && w.Claims() {
+				q.Workers++
+				q.Slots += slots
+			}
+		}
+		out.Queues = append(out.Queues, *q)
+	}
+	for _, k := range r.kinds {
+		for _, w := range r.working {
+			if _, handles := w.Kinds[k.Name]; handles && w.Claims() {
+				k.Workers++
+			}
+		}
+		out.Kinds = append(out.Kinds, *k)
+	}
+	slices.SortFunc(out.Queues, func(a, b Queue) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(out.Kinds, func(a, b Kind) int { return compare(a.Name, b.Name) })
+	if len(out.Queues) > maxQueues {
+		out.Queues, out.More = out.Queues[:maxQueues], true
+	}
+	if len(out.Kinds) > maxQueues {
+		out.Kinds, out.More = out.Kinds[:maxQueues], true
+	}
+	out.Unhandled = unhandled(r.seen, r.working)
+	return *out
+}
