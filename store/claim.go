@@ -40,10 +40,11 @@ type Claimed struct {
 	CreatedAt   time.Time
 	RunAt       time.Time // when it was due
 	ClaimedAt   time.Time
+	Trace       string // the enqueuer's traceparent; empty when there is none
 }
 
 const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind, j.queue, coalesce(j.key, ''),
-  j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at, j.run_at, j.claimed_at`
+  j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at, j.run_at, j.claimed_at, coalesce(j.trace, '')`
 
 // The guard of a claim is the claim index: available, in the queue, of a kind
 // that is handled. The limit stays in a CTE of its own, where the planner
@@ -161,7 +162,7 @@ func scanClaimed(row pgx.CollectableRow) (Claimed, error) {
 	var c Claimed
 	var mark bool
 	err := row.Scan(&c.Lease.JobID, &c.Lease.AttemptID, &c.Lease.Generation, &c.Lease.Until, &c.Kind, &c.Queue, &c.Key,
-		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &c.RunAt, &c.ClaimedAt, &mark)
+		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &c.RunAt, &c.ClaimedAt, &c.Trace, &mark)
 	c.Lease.Until, c.CreatedAt = c.Lease.Until.UTC(), c.CreatedAt.UTC()
 	c.RunAt, c.ClaimedAt = c.RunAt.UTC(), c.ClaimedAt.UTC()
 	return c, err

@@ -14,6 +14,14 @@ const enqueueSQL = `
 select e.id, e.existing
 from fenceline.enqueue($1, $2::text::jsonb, nullif($3, ''), $4, $5, $6, $7, $8, nullif($9, '')) e`
 
+// The same with the enqueuer's trace, from which the row's default takes it. The
+// setting lasts as long as the transaction, and the function's first argument
+// waits for it.
+const enqueueTracedSQL = `
+select e.id, e.existing
+from (select set_config('fenceline.traceparent', $10, true) as trace) c
+cross join lateral fenceline.enqueue($1 || left(c.trace, 0), $2::text::jsonb, nullif($3, ''), $4, $5, $6, $7, $8, nullif($9, '')) e`
+
 // Enqueue stores one job and its transition. A repeat of the same request with
 // the same key returns the first job; another request with that key is refused
 // with a *[KeyConflictError]; a bad field with an *[InvalidError]. After an
@@ -35,7 +43,11 @@ func enqueue(ctx context.Context, q querier, r Request) (Enqueued, error) {
 	if err != nil {
 		return Enqueued{}, err
 	}
-	rows, err := q.Query(ctx, enqueueSQL, r.Kind, string(r.Args), r.Key, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, r.Tags, r.Actor)
+	sql, args := enqueueSQL, []any{r.Kind, string(r.Args), r.Key, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, r.Tags, r.Actor}
+	if r.Trace != "" {
+		sql, args = enqueueTracedSQL, append(args, r.Trace)
+	}
+	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return Enqueued{}, fmt.Errorf("enqueue: %w", err)
 	}

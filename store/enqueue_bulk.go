@@ -81,12 +81,12 @@ func copyJobs(ctx context.Context, tx pgx.Tx, requests []Request, which []int, o
 		}
 		return Available, r.RunAt
 	}
-	columns := []string{"id", "kind", "queue", "args", "priority", "max_attempts", "tags", "enqueued_by", "created_at", "state", "run_at"}
+	columns := []string{"id", "kind", "queue", "args", "priority", "max_attempts", "tags", "enqueued_by", "created_at", "state", "run_at", "trace"}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"fenceline", "jobs"}, columns, pgx.CopyFromSlice(len(which), func(n int) ([]any, error) {
 		r := &requests[which[n]]
 		out[which[n]].ID = ids[n]
 		state, due := entry(r)
-		return []any{ids[n], r.Kind, r.Queue, []byte(r.Args), r.Priority, r.MaxAttempts, orNoTags(r.Tags), cmp.Or(r.Actor, nobody), at, string(state), due}, nil
+		return []any{ids[n], r.Kind, r.Queue, []byte(r.Args), r.Priority, r.MaxAttempts, orNoTags(r.Tags), cmp.Or(r.Actor, nobody), at, string(state), due, orNoText(r.Trace)}, nil
 	}))
 	if err != nil {
 		return fmt.Errorf("enqueue: copy jobs: %w", err)
@@ -110,6 +110,13 @@ func orNoTags(tags []string) any {
 	return tags
 }
 
+func orNoText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 func orNoTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -131,8 +138,11 @@ func insertJobs(ctx context.Context, tx pgx.Tx, requests []Request, which []int,
 	batch := &pgx.Batch{}
 	for _, i := range which {
 		r := requests[i]
-		batch.Queue(`select e.id, e.existing from fenceline.enqueue($1, $2::text::jsonb, nullif($3, ''), $4, $5, $6, $7, $8, nullif($9, ''), false) e`,
-			r.Kind, string(r.Args), r.Key, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, r.Tags, r.Actor)
+		// Each names its trace or none, since the setting lasts until the next does.
+		batch.Queue(`select e.id, e.existing
+			from (select set_config('fenceline.traceparent', $10, true) as trace) c
+			cross join lateral fenceline.enqueue($1 || left(c.trace, 0), $2::text::jsonb, nullif($3, ''), $4, $5, $6, $7, $8, nullif($9, ''), false) e`,
+			r.Kind, string(r.Args), r.Key, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, r.Tags, r.Actor, r.Trace)
 	}
 	results := tx.SendBatch(ctx, batch)
 	defer results.Close()

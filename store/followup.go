@@ -36,10 +36,11 @@ with clock as materialized (
   select clock_timestamp() as at
 ), made as (
   insert into fenceline.jobs
-    (created_at, run_at, state, max_attempts, priority, kind, queue, args, enqueued_by, tags, parent_id, follow_name)
+    (created_at, run_at, state, max_attempts, priority, kind, queue, args, enqueued_by, tags, parent_id, follow_name, trace)
   select c.at, coalesce($6, c.at),
          (case when $6 > c.at then 'scheduled' else 'available' end)::fenceline.job_state,
-         $7, $5::integer::smallint, $3, $4, $8::text::jsonb, 'job:' || $1::bigint, $9::text[], $1::bigint, $2
+         $7, $5::integer::smallint, $3, $4, $8::text::jsonb, 'job:' || $1::bigint, $9::text[], $1::bigint, $2,
+         coalesce(nullif($10, ''), (select p.trace from fenceline.jobs p where p.id = $1))
   from clock c
   on conflict (parent_id, follow_name) where parent_id is not null do nothing
   returning id, created_at, run_at, state, kind, queue, enqueued_by, max_attempts
@@ -126,7 +127,7 @@ func writeFollowUps(ctx context.Context, tx pgx.Tx, batch []Completion, outcomes
 			if err != nil {
 				return err
 			}
-			queued.Queue(followUpSQL, out.Lease.JobID, f.Name, r.Kind, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, string(r.Args), orNoTags(r.Tags))
+			queued.Queue(followUpSQL, out.Lease.JobID, f.Name, r.Kind, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, string(r.Args), orNoTags(r.Tags), r.Trace)
 		}
 	}
 	if queued.Len() == 0 {

@@ -32,6 +32,18 @@ var ErrSchema = errors.New("the database schema does not fit this program")
 // transaction pooler cannot hold the lock). Any number of processes may call
 // it at once: one works, the others wait and then find nothing to do.
 func Migrate(ctx context.Context, url string) error {
+	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Up(ctx); return err })
+}
+
+// MigrateDown takes this program's newest migration back, if the schema has it,
+// so that programs of the version before can be started again. What that
+// migration kept in columns and tables of its own is gone. url is as for
+// [Migrate].
+func MigrateDown(ctx context.Context, url string) error {
+	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Down(ctx); return err })
+}
+
+func migrate(ctx context.Context, url string, step func(*goose.Provider) error) error {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("database URL: %w", err)
@@ -58,10 +70,10 @@ func Migrate(ctx context.Context, url string) error {
 			return fmt.Errorf("create schema fenceline: %w", err)
 		}
 	}
-	return migrateLocked(ctx, cfg)
+	return migrateLocked(cfg, step)
 }
 
-func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig) error {
+func migrateLocked(cfg *pgx.ConnConfig, step func(*goose.Provider) error) error {
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
 	versions, err := database.NewStore(goose.DialectPostgres, versionTable)
@@ -72,7 +84,7 @@ func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig) error {
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if err := step(provider); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
@@ -80,7 +92,9 @@ func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig) error {
 
 // SchemaVersion reads the version of the database's schema, 0 when there is
 // none, and tells the one that this program was built for. The error matches
-// [ErrSchema] when the two do not fit; the versions are told then too.
+// [ErrSchema] when the two do not fit; the versions are told then too. A newer
+// schema fits when it says so: its migrations name the oldest program that may
+// still work on it, so that processes are replaced one by one.
 func SchemaVersion(ctx context.Context, conn Querier) (have, want int64, err error) {
 	if want, err = newest(); err != nil {
 		return 0, 0, err
@@ -96,10 +110,17 @@ func SchemaVersion(ctx context.Context, conn Querier) (have, want int64, err err
 		return 0, want, fmt.Errorf("read the schema's version: %w", err)
 	case have < want:
 		return have, want, fmt.Errorf("%w: it is at version %d, this program needs %d; run `fenceline migrate`", ErrSchema, have, want)
-	case have > want:
+	case have > want && !supports(ctx, conn, want):
 		return have, want, fmt.Errorf("%w: it is at version %d, this program knows %d; use a newer program", ErrSchema, have, want)
 	}
 	return have, want, nil
+}
+
+// supports asks a newer schema whether programs of a version may work on it.
+func supports(ctx context.Context, conn Querier, version int64) bool {
+	var oldest int64
+	err := conn.QueryRow(ctx, "select oldest from fenceline.compatibility").Scan(&oldest)
+	return err == nil && version >= oldest
 }
 
 // Querier is a connection or a pool that can be asked for one row.

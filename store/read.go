@@ -65,6 +65,7 @@ func transitions(ctx context.Context, q querier, jobID, after int64, limit int) 
 type JobView struct {
 	Now         time.Time // the database's clock
 	Job         Job
+	Trace       string           // the enqueuer's traceparent; empty when there is none
 	Transitions []Transition     // the newest of them, in order
 	History     History          // of all of them
 	Errors      []AttemptFailure // oldest first
@@ -87,6 +88,9 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	v := JobView{}
 	if v.Job, err = job(ctx, tx, id); err != nil {
 		return JobView{}, err
+	}
+	if err = tx.QueryRow(ctx, `select coalesce(j.trace, '') from fenceline.jobs j where j.id = $1`, id).Scan(&v.Trace); err != nil {
+		return JobView{}, fmt.Errorf("read job %d: %w", id, err)
 	}
 	if err = v.readLog(ctx, tx); err != nil {
 		return JobView{}, err

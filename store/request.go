@@ -19,6 +19,7 @@ type Request struct {
 	RunAt       time.Time       `json:"run_at"`       // zero means at once, on the database's clock
 	MaxAttempts int             `json:"max_attempts"` // 0 means [DefaultAttempts]
 	Tags        []string        `json:"tags"`
+	Trace       string          `json:"-"` // the enqueuer's W3C traceparent, which attempts' spans continue; empty for none
 	Actor       string          `json:"-"` // who enqueues; set by the edge, never by a client
 }
 
@@ -49,6 +50,9 @@ func (r Request) normal() (Request, error) {
 		if err := checkName(f.field, f.value, f.limit); err != nil {
 			return r, err
 		}
+	}
+	if r.Trace != "" && !ValidTrace(r.Trace) {
+		return r, &InvalidError{"trace", "is not a W3C traceparent of version 00"}
 	}
 	if r.MaxAttempts < 1 || r.MaxAttempts > MaxAttempts {
 		return r, &InvalidError{"max_attempts", fmt.Sprintf("must be between 1 and %d", MaxAttempts)}
