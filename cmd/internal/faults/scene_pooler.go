@@ -24,7 +24,7 @@ func randomName() string { return strings.ToLower(rand.Text()[:8]) }
 func Pooler(goal Goal) Scene {
 	return Scene{
 		Name: "PgBouncer", Goal: goal, Gap: 2 * time.Second, Small: ofProcesses, Faults: append([]fault{ofServer[0]}, ofServer[2:4]...),
-		mode:    "exec",
+		mode:    "cache_describe",
 		setting: map[string]string{"idle_in_transaction_session_timeout": "1s", "lock_timeout": "2s", "statement_timeout": "5s"},
 		lacking: func(context.Context) string {
 			if bouncer() == "" {
