@@ -32,6 +32,7 @@ func silenced(t *testing.T) (*store.Store, *relay.Relay) {
 	if _, err := st.Clock(t.Context()); err != nil { // a connection that exists already is waited for at a statement
 		t.Fatal(err)
 	}
+	<-time.After(1200 * time.Millisecond) // one that was idle for a second is tried first
 	r.Silence(true)
 	return st, r
 }

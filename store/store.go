@@ -52,6 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	base.MaxConns = cfg.MaxConns
+	base.PingTimeout = answerPatience // before the use of a connection that was idle
 	apart := base.Copy()
 	apart.MaxConns = cfg.RenewalConns
 	apart.MinConns = 1

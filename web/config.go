@@ -42,6 +42,7 @@ type Config struct {
 	Hosts   []string // names, without ports, under which the console is reached besides localhost, 127.0.0.1 and ::1
 	Version string   // shown by /readyz and the API's document
 
+	Patience     time.Duration // how long a request waits for the database before it is told so; 25 s
 	Heartbeat    time.Duration // between two beats of a stream; 15 s
 	WriteTimeout time.Duration // how long one write to a stream may take; 10 s
 	Grace        time.Duration // how long requests may take once shutdown began; 10 s
@@ -52,6 +53,7 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	orDefault(&c.Patience, 25*time.Second)
 	orDefault(&c.Heartbeat, 15*time.Second)
 	orDefault(&c.WriteTimeout, 10*time.Second)
 	orDefault(&c.Grace, 10*time.Second)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
+	"github.com/fenceline/fenceline/web"
 )
 
 func TestWhatTheDatabaseRefusesIsNoFaultOfOurs(t *testing.T) {
@@ -69,4 +71,18 @@ func TestABodyThatCannotBeReadAsItStandsIsRefused(t *testing.T) {
 			t.Errorf("the year %s is refused as %s", year, field)
 		}
 	}
+}
+
+func TestARequestIsToldThatTheDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	_, address := storetest.NewWithURL(t)
+	st := storetest.Open(t, store.Config{URL: address, StatementTimeout: time.Hour, LockTimeout: time.Hour})
+	c := openOn(t, st, address, func(cfg *web.Config) { cfg.Patience = time.Second })
+	c.client.Timeout = time.Minute
+	c.exec(`begin; lock table fenceline.jobs in access exclusive mode`)
+	for _, path := range []string{"/jobs", "/api/v1/jobs"} {
+		want(t, c.get(path), 503)
+	}
+	c.exec(`rollback`)
+	want(t, c.get("/jobs"), 200)
 }

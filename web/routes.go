@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -73,10 +74,26 @@ func (s *Server) router() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
 	e.Pre(s.observe, s.underPrefix, headers, s.expectHost, s.refuseForgery)
 	for _, r := range s.routes() {
-		e.Add(r.method, r.path, r.handler)
-		if r.method == http.MethodGet && !r.stream {
-			e.Add(http.MethodHead, r.path, r.handler)
+		if r.stream {
+			e.Add(r.method, r.path, r.handler)
+			continue
+		}
+		handler := s.bounded(r.handler)
+		e.Add(r.method, r.path, handler)
+		if r.method == http.MethodGet {
+			e.Add(http.MethodHead, r.path, handler)
 		}
 	}
 	return e
+}
+
+// bounded gives a request an end while its answer can still be written: a
+// database that says nothing must not look like a console that does.
+func (s *Server) bounded(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Patience)
+		defer cancel()
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
 }
