@@ -4,6 +4,7 @@
 import * as clock from './clock.js';
 import * as keys from './keys.js';
 import * as live from './live.js';
+import * as search from './search.js';
 import { release } from './morph.js';
 
 const main = document.getElementById('main');
@@ -60,4 +61,5 @@ clock.localise(document.body);
 setInterval(clock.tick, 1000);
 document.addEventListener('visibilitychange', clock.tick);
 keys.start();
+search.start();
 live.start();

@@ -38,7 +38,7 @@ function show() {
 
 const keys = {
   '?': () => byId('help').showModal(),
-  '/': () => byId('search').focus(),
+  '/': () => (byId('line') ?? byId('search')).focus(),
   j: () => step(1),
   k: () => step(-1),
   n: show,

@@ -111,10 +111,6 @@ function rows(list, to) {
 
 // offer lets a row wait, or shows it at once in a list that was empty.
 export function offer(list, row) {
-  for (const by of ['State', 'Kind', 'Queue', 'Key']) {
-    const want = list.dataset[`want${by}`];
-    if (want && want !== row.dataset[by.toLowerCase()]) return;
-  }
   if (list.rows.length === 0 || list === filling) {
     if (!filling) setTimeout(() => { filling = null; });
     filling = list;

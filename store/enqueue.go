@@ -25,9 +25,17 @@ cross join lateral fenceline.enqueue($1 || left(c.trace, 0), $2::text::jsonb, nu
 // Enqueue stores one job and its transition. A repeat of the same request with
 // the same key returns the first job; another request with that key is refused
 // with a *[KeyConflictError]; a bad field with an *[InvalidError]. After an
-// error that is neither, a request with a key can be repeated safely.
+// error that is neither, a request with a key can be repeated safely. Calls that
+// come at once share statements and commits; none waits for more to come.
 func (s *Store) Enqueue(ctx context.Context, r Request) (Enqueued, error) {
-	return enqueue(ctx, s.pool, r)
+	r, err := r.normal()
+	switch {
+	case err != nil:
+		return Enqueued{}, err
+	case gathers(r):
+		return s.enqueueTogether(ctx, r)
+	}
+	return enqueueNormal(ctx, s.pool, r)
 }
 
 // EnqueueTx is [Store.Enqueue] inside the caller's own transaction: the job
@@ -35,14 +43,14 @@ func (s *Store) Enqueue(ctx context.Context, r Request) (Enqueued, error) {
 // right to execute fenceline.enqueue. After a refusal by the database the
 // transaction must be rolled back.
 func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, r Request) (Enqueued, error) {
-	return enqueue(ctx, tx, r)
-}
-
-func enqueue(ctx context.Context, q querier, r Request) (Enqueued, error) {
 	r, err := r.normal()
 	if err != nil {
 		return Enqueued{}, err
 	}
+	return enqueueNormal(ctx, tx, r)
+}
+
+func enqueueNormal(ctx context.Context, q querier, r Request) (Enqueued, error) {
 	sql, args := enqueueSQL, []any{r.Kind, string(r.Args), r.Key, r.Queue, int(r.Priority), orNoTime(r.RunAt), r.MaxAttempts, r.Tags, r.Actor}
 	if r.Trace != "" {
 		sql, args = enqueueTracedSQL, append(args, r.Trace)

@@ -8,7 +8,17 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
+
+// parsed is a search that is known to be one.
+func parsed(text string) search.Query {
+	q, err := search.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
 
 // everything has the store do all that it does, in small and large batches.
 func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
@@ -98,9 +108,15 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 	check(err)
 	middle := int64(planFinished / 2)
 	for name, filter := range map[string]store.Filter{
-		"list": {}, "list before": {Before: middle}, "list after": {After: middle}, "list state": {State: store.Completed, Before: middle},
-		"list few": {State: store.Running}, "list none": {State: store.Terminated}, "list kind": {Kind: "mail", Before: middle}, "list kind state": {Kind: "report", State: store.Completed},
-		"list queue": {Queue: "nowhere", After: middle}, "list key": {Kind: "report", Key: "march"}, "list key only": {Key: "march"},
+		"list": {}, "list after": {After: place(middle)}, "list before": {Before: place(middle)}, "list state": {State: store.Completed, After: place(middle)},
+		"list few": {State: store.Running}, "list none": {State: store.Terminated}, "list kind": {Kind: "mail", After: place(middle)}, "list kind state": {Kind: "report", State: store.Completed},
+		"list queue": {Queue: "nowhere", Before: place(middle)}, "list key": {Kind: "report", Key: "march"}, "list key only": {Key: "march"},
+		"list finished": {Order: store.OrderFinished}, "list finished of two": {Order: store.OrderFinishedFirst, Query: parsed("state:completed,discarded")}, "list due": {Order: store.OrderDue},
+		"list due back": {Order: store.OrderDueLast, Before: store.Place{At: time.Now(), ID: 5}}, "list ended": {Query: parsed("finished:>-1h")}, "list none ended": {Query: parsed("finished:<2020-01-01")},
+		"list keys": {Query: parsed("key:march")}, "list ids": {Query: parsed("id:5,7,9000000")}, "list states": {Query: parsed("state:running,retryable")},
+		"probe lost": {Query: parsed("lease:expired")}, "probe refused": {Query: parsed("refused:yes")}, "probe refused kind": {Query: parsed("refused:yes kind:mail")},
+		"probe error": {Query: parsed("error:timeout")}, "search worker": {Query: parsed("worker:nobody")}, "search old": {Query: parsed("older:1w")}, "search args": {Query: parsed("args.month:-1")},
+		"search not": {Query: parsed("-kind:report")}, "search order": {Order: store.OrderFinished, Query: parsed("queue:nowhere")},
 	} {
 		if filter.Kind+filter.Queue+filter.Key != "" {
 			name = "search"
@@ -108,7 +124,13 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 		step(strings.Fields(name)[0], 50)
 		_, err := s.Jobs(f.ctx, filter)
 		check(err)
+		step("count", 1)
+		_, err = s.Matching(f.ctx, filter)
+		check(err)
 	}
+	step("known", 1)
+	_, err = s.Known(f.ctx)
+	check(err)
 	for name, read := range map[string]func() error{
 		"queues":    func() error { _, err := s.Queues(f.ctx); return err },
 		"queue":     func() error { _, err := s.Queue(f.ctx, store.DefaultQueue); return err },
@@ -133,7 +155,8 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 		check(read())
 	}
 	step("claim", 15) // under limits
-	limited, err := s.Claim(f.ctx, store.ClaimParams{Worker: "w", Queue: store.DefaultQueue, AttemptIDs: attempts(15), Kinds: []store.KindLease{{Kind: "mail", Lease: lease}}})
+	limited, err := s.Claim(f.ctx, store.ClaimParams{Worker: "w", Queue: store.DefaultQueue, AttemptIDs: attempts(15),
+		Kinds: []store.KindLease{{Kind: "mail", Lease: lease}, {Kind: "report", Lease: lease}}})
 	check(err)
 	if len(limited) != 15 {
 		f.t.Fatalf("claimed %d under limits", len(limited))

@@ -18,6 +18,13 @@ const (
 // Pools are the connections as the verbs use them.
 func (s *Store) Pools() (all, renewals *pgxpool.Pool) { return s.pool, s.renewals }
 
+// Gathered is how many calls of Enqueue wait for a statement to share.
+func (s *Store) Gathered() int {
+	s.together.mu.Lock()
+	defer s.together.mu.Unlock()
+	return len(s.together.waiting)
+}
+
 // OpenTraced opens a store whose connections report what they send.
 func OpenTraced(ctx context.Context, cfg Config, tracer pgx.QueryTracer) (*Store, error) {
 	s, err := Open(ctx, cfg)

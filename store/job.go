@@ -65,22 +65,35 @@ const (
 	listColumns = rowColumns + `, pg_column_size(j.args), coalesce(pg_column_size(j.result), 0)`
 )
 
-func scanJob(row pgx.CollectableRow) (Job, error) {
-	var (
-		j                       Job
-		lease, claimed, finishd *time.Time
-		attempt, result         *uuid.UUID
-	)
-	err := row.Scan(&j.ID, &j.Kind, &j.Queue, &j.Key, &j.Tags, &j.Priority,
-		&j.State, &j.Generation, &j.Revision, &j.Attempts, &j.MaxAttempts,
-		&attempt, &j.AttemptEnd, &j.Worker, &lease, &claimed,
-		&result, &j.ResultGeneration,
-		&j.CreatedAt, &j.RunAt, &finishd, &j.EnqueuedBy,
-		&j.ParentID, &j.FollowName, &j.ArgsBytes, &j.ResultBytes)
-	j.AttemptID, j.ResultAttemptID = orNil(attempt), orNil(result)
-	j.LeaseUntil, j.ClaimedAt, j.FinishedAt = orZero(lease), orZero(claimed), orZero(finishd)
+// jobRow is a job's row on its way out of the database.
+type jobRow struct {
+	Job
+	lease, claimed, finished *time.Time
+	attempt, result          *uuid.UUID
+}
+
+// fields are where the columns of [rowColumns] and the two sizes go.
+func (r *jobRow) fields() []any {
+	return []any{&r.ID, &r.Kind, &r.Queue, &r.Key, &r.Tags, &r.Priority,
+		&r.State, &r.Generation, &r.Revision, &r.Attempts, &r.MaxAttempts,
+		&r.attempt, &r.AttemptEnd, &r.Worker, &r.lease, &r.claimed,
+		&r.result, &r.ResultGeneration,
+		&r.CreatedAt, &r.RunAt, &r.finished, &r.EnqueuedBy,
+		&r.ParentID, &r.FollowName, &r.ArgsBytes, &r.ResultBytes}
+}
+
+func (r *jobRow) job() Job {
+	j := r.Job
+	j.AttemptID, j.ResultAttemptID = orNil(r.attempt), orNil(r.result)
+	j.LeaseUntil, j.ClaimedAt, j.FinishedAt = orZero(r.lease), orZero(r.claimed), orZero(r.finished)
 	j.CreatedAt, j.RunAt = j.CreatedAt.UTC(), j.RunAt.UTC()
-	return j, err
+	return j
+}
+
+func scanJob(row pgx.CollectableRow) (Job, error) {
+	var r jobRow
+	err := row.Scan(r.fields()...)
+	return r.job(), err
 }
 
 func orNil(id *uuid.UUID) uuid.UUID {

@@ -1,42 +1,110 @@
 package store
 
 import (
-	"context"
 	"fmt"
-	"math"
-	"slices"
+	"strconv"
+	"strings"
+	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/fenceline/fenceline/store/search"
 )
 
-// Filter says which jobs a list shows. Empty fields mean any.
+// Filter says which jobs a list shows, in which order, and which page of it.
+// Empty fields mean any.
 type Filter struct {
 	State State
-	Kind  string
+	Kind  string // exact, as are Queue and Key
 	Queue string
-	Key   string // exact
+	Key   string
+	Query search.Query // holds beside all of the above
 
-	Before int64 // ids below this, newest first; 0 starts at the newest
-	After  int64 // ids above this instead: the page before
-	Limit  int   // 1 to [MaxPage]; 0 means 50
+	Order  Order
+	After  Place         // the page that follows this place; [Page.Next]
+	Before Place         // the page that leads up to this place; [Page.Prev]
+	Limit  int           // 1 to [MaxPage]; 0 means 50
+	Effort time.Duration // how long to go on looking where the first reading filled no page; 0 reads once
+}
+
+// Order is the order of a list.
+type Order string
+
+// The orders of a list. One by the time of the end shows jobs that have ended,
+// one by the due time those that wait for it.
+const (
+	OrderNewest        Order = "newest"         // by id, the last one enqueued first
+	OrderOldest        Order = "oldest"         // by id, the first one enqueued first
+	OrderFinished      Order = "finished"       // the last one that ended first
+	OrderFinishedFirst Order = "finished-first" // the first one that ended first
+	OrderDue           Order = "due"            // the one due next first
+	OrderDueLast       Order = "due-last"       // the one due last first
+)
+
+// Orders lists every order.
+var Orders = []Order{OrderNewest, OrderOldest, OrderFinished, OrderFinishedFirst, OrderDue, OrderDueLast}
+
+// Place is where one page of a list ends and another begins. The zero Place is
+// none.
+type Place struct {
+	At time.Time // when the job ended or is due, in an order by that; zero otherwise
+	ID int64
+}
+
+// String writes the place as [ParsePlace] reads it; empty for none.
+func (p Place) String() string {
+	switch {
+	case p.ID == 0:
+		return ""
+	case p.At.IsZero():
+		return strconv.FormatInt(p.ID, 10)
+	}
+	return strconv.FormatInt(p.At.UnixMicro(), 10) + "." + strconv.FormatInt(p.ID, 10)
+}
+
+// ParsePlace reads a place in its one spelling. Empty text is none.
+func ParsePlace(text string) (Place, error) {
+	if text == "" || text == "0" {
+		return Place{}, nil
+	}
+	var p Place
+	micros, id, timed := strings.Cut(text, ".")
+	if !timed {
+		id = text
+	} else if n, err := strconv.ParseInt(micros, 10, 64); err == nil && n > -1<<55 && n < 1<<57 {
+		p.At = time.UnixMicro(n).UTC()
+	}
+	p.ID, _ = strconv.ParseInt(id, 10, 64)
+	if p.ID <= 0 || p.String() != text {
+		return Place{}, &InvalidError{"after", "must be a cursor that an earlier answer gave"}
+	}
+	return p, nil
+}
+
+// beside is the place next to p, against the order where back is set: from
+// there p itself is on the page.
+func (p Place) beside(o orderSQL, back bool) Place {
+	switch {
+	case o.desc == back && p.ID > 1:
+		p.ID--
+	case o.desc != back && p.ID < 1<<63-1:
+		p.ID++
+	}
+	return p
 }
 
 // MaxPage is the longest page of a list.
 const MaxPage = 500
 
-// searchBound is how many jobs one reading looks through for a kind, queue or
-// key that no index leads to.
-const searchBound = 20000
-
-// Page is one page of a list, newest first. A job is on one page only, however
-// many arrive meanwhile: pages are cut by id, not by number.
+// Page is one page of a list. A job is on one page only, however many arrive
+// meanwhile: pages are cut by place, not by number.
 type Page struct {
 	Jobs  []Job // ArgsBytes and ResultBytes are sizes as stored
-	Next  int64 // pass as Before for older jobs; 0 at the end
-	Prev  int64 // pass as After for newer jobs; 0 on the first page
+	Order Order // as they are shown
+	Next  Place // pass as After for what follows; none at the end
+	Prev  Place // pass as Before for what comes before; none on the first page
 	Bound int   // above 0 when the reading stopped after so many jobs before the page was full; Next goes on from there
 }
 
+// check returns the filter with everything that matches in its query.
 func (f Filter) check() (Filter, error) {
 	if f.State != "" && !f.State.Valid() {
 		return f, &InvalidError{"state", "is not a state; the states are scheduled, available, running, retryable, completed, discarded and terminated"}
@@ -49,13 +117,20 @@ func (f Filter) check() (Filter, error) {
 			return f, err
 		}
 	}
+	f.Query = f.Search()
+	if f.Order == "" {
+		f.Order = f.natural()
+	}
+	o, known := orders[f.Order]
 	switch {
-	case f.Before < 0:
-		return f, &InvalidError{"before", "must not be negative"}
-	case f.After < 0:
-		return f, &InvalidError{"after", "must not be negative"}
-	case f.Before > 0 && f.After > 0:
+	case !known:
+		return f, &InvalidError{"order", "is not an order; the orders are newest, oldest, finished, finished-first, due and due-last"}
+	case f.Before.ID > 0 && f.After.ID > 0:
 		return f, &InvalidError{"after", "cannot be given together with before"}
+	case !o.fits(f.After):
+		return f, &InvalidError{"after", "must be a cursor that an earlier answer gave, in the same order"}
+	case !o.fits(f.Before):
+		return f, &InvalidError{"before", "must be a cursor that an earlier answer gave, in the same order"}
 	case f.Limit < 0 || f.Limit > MaxPage:
 		return f, &InvalidError{"limit", fmt.Sprintf("must be between 1 and %d", MaxPage)}
 	case f.Limit == 0:
@@ -64,121 +139,27 @@ func (f Filter) check() (Filter, error) {
 	return f, nil
 }
 
-// searchedSQL selects the jobs that one reading looks through: at most $3 of
-// them, from an index, in the order of their ids. $1 is the state, $2 the edge.
-func searchedSQL(f Filter) string {
-	state, edge, order := "$1::text = ''", "$2::bigint = 0", "desc"
-	if f.State != "" {
-		state = "j.state = $1::text::fenceline.job_state"
-	}
-	switch {
-	case f.After > 0:
-		edge, order = "j.id > $2", "asc"
-	case f.Before > 0:
-		edge = "j.id < $2"
-	}
-	return fmt.Sprintf(`
-  select j.id, j.kind, j.queue, j.key from fenceline.jobs j
-  where %s and %s
-  order by j.id %s
-  limit $3`, state, edge, order)
-}
-
-// listSQL reads the matching ones as they are found, so that a page that fills
-// early reads little. With kind and key the index on them leads to the job.
-func listSQL(f Filter) string {
-	searched, order := searchedSQL(f), "desc"
-	if f.After > 0 {
-		order = "asc"
-	}
-	if f.indexed() {
-		searched = `select j.id, j.kind, j.queue, j.key from fenceline.jobs j
-  where j.kind = $4 and j.key = $6 and ($1::text = '' or j.state::text = $1) and $2::bigint = 0 and $3::bigint > 0`
-	}
-	return fmt.Sprintf(`
-with searched as materialized (%s
-), matching as materialized (
-  select s.id from searched s
-  where ($4 = '' or s.kind = $4) and ($5 = '' or s.queue = $5) and ($6 = '' or s.key = $6)
-  limit $7
-)
-select %s from matching m join fenceline.jobs j on j.id = m.id
-order by j.id %s`, searched, listColumns, order)
-}
-
-// indexed reports that one index leads to the only job that can match.
-func (f Filter) indexed() bool {
-	return f.Kind != "" && f.Key != "" && f.Before == 0 && f.After == 0
-}
-
-// Jobs reads one page of the list. What it costs does not grow with the number
-// of jobs: see [Page]. An *[InvalidError] names the field of the filter that
-// cannot be used.
-func (s *Store) Jobs(ctx context.Context, f Filter) (Page, error) {
-	f, err := f.check()
-	if err != nil {
-		return Page{}, err
-	}
-	edge := max(f.Before, f.After)
-	rows, err := s.pool.Query(ctx, listSQL(f), string(f.State), edge, searchBound, f.Kind, f.Queue, f.Key, f.Limit+1)
-	if err != nil {
-		return Page{}, fmt.Errorf("list jobs: %w", err)
-	}
-	jobs, err := pgx.CollectRows(rows, scanJob)
-	if err != nil {
-		return Page{}, fmt.Errorf("list jobs: %w", err)
-	}
-	more := len(jobs) > f.Limit
-	if more {
-		jobs = jobs[:f.Limit]
-	}
-	p := Page{Jobs: jobs}
-	if !more {
-		if p.Bound, edge, err = s.reached(ctx, f); err != nil {
-			return Page{}, err
+// Search is all that the filter asks for, as one search.
+func (f Filter) Search() search.Query {
+	q := f.Query
+	for _, exact := range []struct {
+		field search.Field
+		text  string
+	}{{search.State, string(f.State)}, {search.Kind, f.Kind}, {search.Queue, f.Queue}, {search.Key, f.Key}} {
+		if exact.text != "" {
+			q = q.And(exact.field, exact.text)
 		}
-	} else {
-		edge = jobs[len(jobs)-1].ID
 	}
-	if f.After > 0 {
-		slices.Reverse(p.Jobs)
-		if more || p.Bound > 0 {
-			p.Prev = edge
-		}
-		p.Next = f.After
-		if p.Next < math.MaxInt64 {
-			p.Next++
-		}
-		return p, nil
-	}
-	if more || p.Bound > 0 {
-		p.Next = edge
-	}
-	if f.Before > 0 && len(p.Jobs) > 0 {
-		p.Prev = p.Jobs[0].ID
-	} else if f.Before > 0 {
-		p.Prev = f.Before - 1
-	}
-	return p, nil
+	return q
 }
 
-// reached tells whether a page that did not fill was cut short by the bound,
-// and at which id.
-func (s *Store) reached(ctx context.Context, f Filter) (bound int, edge int64, err error) {
-	if f.Kind == "" && f.Queue == "" && f.Key == "" || f.indexed() {
-		return 0, 0, nil
+// natural is the order of a list that names none: by the time it asks about.
+func (f Filter) natural() Order {
+	if _, ok := f.Query.Find(search.Finished); ok {
+		return OrderFinished
 	}
-	furthest := "min"
-	if f.After > 0 {
-		furthest = "max"
+	if _, ok := f.Query.Find(search.Due); ok {
+		return OrderDue
 	}
-	sql := fmt.Sprintf(`select count(*), coalesce(%s(s.id), 0) from (%s) s`, furthest, searchedSQL(f))
-	err = s.pool.QueryRow(ctx, sql, string(f.State), max(f.Before, f.After), searchBound).Scan(&bound, &edge)
-	if err != nil {
-		return 0, 0, fmt.Errorf("list jobs: %w", err)
-	}
-	if bound < searchBound {
-		return 0, 0, nil
-	}
-	return bound, edge, nil
+	return OrderNewest
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -17,11 +18,35 @@ func (f *fixture) page(filter store.Filter) store.Page {
 	if err != nil {
 		f.t.Fatalf("%+v: %v", filter, err)
 	}
-	if !slices.IsSortedFunc(p.Jobs, func(a, b store.Job) int { return int(b.ID - a.ID) }) {
-		f.t.Fatalf("%+v: not newest first", filter)
+	if !slices.IsSortedFunc(p.Jobs, func(a, b store.Job) int { return comparePlaces(p.Order, a, b) }) {
+		f.t.Fatalf("%+v: not in order", filter)
 	}
 	return p
 }
+
+// comparePlaces says which of two jobs comes first in an order.
+func comparePlaces(o store.Order, a, b store.Job) int {
+	byTime := func(at func(store.Job) time.Time) int {
+		return cmp.Or(at(a).Compare(at(b)), cmp.Compare(a.ID, b.ID))
+	}
+	finished := func(j store.Job) time.Time { return j.FinishedAt }
+	due := func(j store.Job) time.Time { return j.RunAt }
+	switch o {
+	case store.OrderOldest:
+		return cmp.Compare(a.ID, b.ID)
+	case store.OrderFinished:
+		return -byTime(finished)
+	case store.OrderFinishedFirst:
+		return byTime(finished)
+	case store.OrderDue:
+		return byTime(due)
+	case store.OrderDueLast:
+		return -byTime(due)
+	}
+	return cmp.Compare(b.ID, a.ID)
+}
+
+func place(id int64) store.Place { return store.Place{ID: id} }
 
 // mixed makes n jobs of which every third is a mail, every fifth waits in
 // another queue, and every seventh is scheduled.
@@ -59,7 +84,7 @@ func TestEachJobIsOnOnePageOnlyHoweverManyArrive(t *testing.T) {
 		before, older := expected(), map[int64]int{}
 		filter.Limit = 7
 		var last store.Page
-		for filter.Before = 0; ; filter.Before = last.Next {
+		for filter.After = place(0); ; filter.After = last.Next {
 			last = f.page(filter)
 			for _, j := range last.Jobs {
 				if older[j.ID]++; !matches(j) {
@@ -69,7 +94,7 @@ func TestEachJobIsOnOnePageOnlyHoweverManyArrive(t *testing.T) {
 			if len(older) < 3*before/4 {
 				f.enqueueMany(mixed(8)) // on no page yet to come
 			}
-			if last.Next == 0 {
+			if last.Next == place(0) {
 				break
 			}
 			if len(last.Jobs) != 7 {
@@ -83,16 +108,16 @@ func TestEachJobIsOnOnePageOnlyHoweverManyArrive(t *testing.T) {
 		for _, j := range last.Jobs {
 			newer[j.ID]++
 		}
-		for back := last; back.Prev != 0; {
-			filter.Before, filter.After = 0, back.Prev
+		for back := last; back.Prev != place(0); {
+			filter.After, filter.Before = place(0), back.Prev
 			back = f.page(filter)
 			for _, j := range back.Jobs {
 				newer[j.ID]++
 			}
 			if len(back.Jobs) > 0 {
 				// The way down again leads to what lies below.
-				filter.Before, filter.After = back.Next, 0
-				if below := f.page(filter); len(below.Jobs) == 0 || below.Jobs[0].ID != back.Next-1 && below.Jobs[0].ID >= back.Jobs[len(back.Jobs)-1].ID {
+				filter.After, filter.Before = back.Next, place(0)
+				if below := f.page(filter); len(below.Jobs) == 0 || below.Jobs[0].ID != back.Next.ID-1 && below.Jobs[0].ID >= back.Jobs[len(back.Jobs)-1].ID {
 					t.Fatalf("%s: below %d comes %+v", name, back.Jobs[len(back.Jobs)-1].ID, below.Jobs)
 				}
 			}
@@ -120,32 +145,32 @@ func TestASearchThatFindsNothingForLongSaysHowFarItLooked(t *testing.T) {
 	newest := rare("c")
 
 	p := f.page(store.Filter{Kind: "rare"})
-	if len(p.Jobs) != 1 || p.Jobs[0].ID != newest || p.Bound != store.SearchBound || p.Next == 0 || p.Prev != 0 {
+	if len(p.Jobs) != 1 || p.Jobs[0].ID != newest || p.Bound != store.SearchBound || p.Next == place(0) || p.Prev != place(0) {
 		t.Fatalf("first reading: %+v", p)
 	}
-	p = f.page(store.Filter{Kind: "rare", Before: p.Next})
-	if len(p.Jobs) != 1 || p.Jobs[0].ID != middle || p.Bound != store.SearchBound || p.Next == 0 || p.Prev == 0 {
+	p = f.page(store.Filter{Kind: "rare", After: p.Next})
+	if len(p.Jobs) != 1 || p.Jobs[0].ID != middle || p.Bound != store.SearchBound || p.Next == place(0) || p.Prev == place(0) {
 		t.Fatalf("second reading: %+v", p)
 	}
-	p = f.page(store.Filter{Kind: "rare", Before: p.Next})
-	if len(p.Jobs) != 1 || p.Jobs[0].ID != oldest || p.Bound != 0 || p.Next != 0 {
+	p = f.page(store.Filter{Kind: "rare", After: p.Next})
+	if len(p.Jobs) != 1 || p.Jobs[0].ID != oldest || p.Bound != 0 || p.Next != place(0) {
 		t.Fatalf("third reading: %+v", p)
 	}
 	// And back, in as many.
-	p = f.page(store.Filter{Kind: "rare", After: oldest})
-	if len(p.Jobs) != 1 || p.Jobs[0].ID != middle || p.Bound != store.SearchBound || p.Prev == 0 {
+	p = f.page(store.Filter{Kind: "rare", Before: place(oldest)})
+	if len(p.Jobs) != 1 || p.Jobs[0].ID != middle || p.Bound != store.SearchBound || p.Prev == place(0) {
 		t.Fatalf("back: %+v", p)
 	}
-	p = f.page(store.Filter{Kind: "rare", After: p.Prev})
-	if len(p.Jobs) != 0 || p.Bound != store.SearchBound || p.Prev == 0 {
+	p = f.page(store.Filter{Kind: "rare", Before: p.Prev})
+	if len(p.Jobs) != 0 || p.Bound != store.SearchBound || p.Prev == place(0) {
 		t.Fatalf("further back: %+v", p)
 	}
-	p = f.page(store.Filter{Kind: "rare", After: p.Prev})
-	if len(p.Jobs) != 1 || p.Jobs[0].ID != newest || p.Bound != 0 || p.Prev != 0 {
+	p = f.page(store.Filter{Kind: "rare", Before: p.Prev})
+	if len(p.Jobs) != 1 || p.Jobs[0].ID != newest || p.Bound != 0 || p.Prev != place(0) {
 		t.Fatalf("back at the top: %+v", p)
 	}
 	// A key with its kind is found at once, wherever it lies.
-	if p = f.page(store.Filter{Kind: "rare", Key: "a"}); len(p.Jobs) != 1 || p.Jobs[0].ID != oldest || p.Bound != 0 || p.Next != 0 {
+	if p = f.page(store.Filter{Kind: "rare", Key: "a"}); len(p.Jobs) != 1 || p.Jobs[0].ID != oldest || p.Bound != 0 || p.Next != place(0) {
 		t.Errorf("by kind and key: %+v", p)
 	}
 	if p = f.page(store.Filter{Kind: "rare", Key: "none"}); len(p.Jobs) != 0 || p.Bound != 0 {
@@ -164,33 +189,34 @@ func TestAbsurdFiltersAreRefusedByNameAndAbsurdCursorsLeadSomewhere(t *testing.T
 		"kind":   {Kind: "a\x00b"},
 		"queue":  {Queue: wide(store.MaxQueue + 1)},
 		"key":    {Key: "a\xffb"},
-		"before": {Before: -1},
-		"after":  {After: math.MinInt64},
+		"before": {Before: place(-1)},
+		"after":  {After: place(math.MinInt64)},
+		"order":  {Order: "best"},
 		"limit":  {Limit: store.MaxPage + 1},
 	} {
 		_, err := f.Jobs(f.ctx, filter)
 		f.wantInvalid(err, field)
 	}
-	_, err := f.Jobs(f.ctx, store.Filter{Before: 5, After: 5})
+	_, err := f.Jobs(f.ctx, store.Filter{Before: place(5), After: place(5)})
 	f.wantInvalid(err, "after")
 	_, err = f.Jobs(f.ctx, store.Filter{Limit: -1})
 	f.wantInvalid(err, "limit")
 
 	for _, kind := range []string{"", "mail"} {
 		for _, edge := range []int64{1, 2, ids[19].ID, ids[19].ID + 1, math.MaxInt64 - 1, math.MaxInt64} {
-			for name, filter := range map[string]store.Filter{"before": {Before: edge, Kind: kind}, "after": {After: edge, Kind: kind}} {
+			for name, filter := range map[string]store.Filter{"before": {Before: place(edge), Kind: kind}, "after": {After: place(edge), Kind: kind}} {
 				p := f.page(filter)
-				if p.Next < 0 || p.Prev < 0 {
-					t.Errorf("%s %d: leads to %d and %d", name, edge, p.Next, p.Prev)
+				if p.Next.ID < 0 || p.Prev.ID < 0 {
+					t.Errorf("%s %d: leads to %v and %v", name, edge, p.Next, p.Prev)
 				}
-				for _, next := range []store.Filter{{Before: p.Next, Kind: kind}, {After: p.Prev, Kind: kind}} {
+				for _, next := range []store.Filter{{After: p.Next, Kind: kind}, {Before: p.Prev, Kind: kind}} {
 					f.page(next) // what it leads to is a page
 				}
 			}
 		}
 	}
-	if p := f.page(store.Filter{Limit: store.MaxPage}); len(p.Jobs) != 20 || p.Next != 0 || p.Prev != 0 {
-		t.Errorf("everything on one page: %d jobs, %d, %d", len(p.Jobs), p.Next, p.Prev)
+	if p := f.page(store.Filter{Limit: store.MaxPage}); len(p.Jobs) != 20 || p.Next != place(0) || p.Prev != place(0) {
+		t.Errorf("everything on one page: %d jobs, %v, %v", len(p.Jobs), p.Next, p.Prev)
 	}
 }
 

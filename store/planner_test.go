@@ -54,9 +54,10 @@ func (p plan) tree(indent string) string {
 // connection like the store's own, just before it is sent: what is looked at
 // is what the store does, with its arguments and its way of planning.
 type planner struct {
-	f    *fixture
-	conn *pgx.Conn
-	look func(sql string, generic bool, p plan)
+	f     *fixture
+	conn  *pgx.Conn
+	local string // what the store's transaction set before its first statement
+	look  func(sql string, generic bool, p plan)
 }
 
 func (f *fixture) planned(look func(string, bool, plan)) *store.Store {
@@ -65,7 +66,7 @@ func (f *fixture) planned(look func(string, bool, plan)) *store.Store {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url}, &planner{f, conn, look})
+	s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url}, &planner{f: f, conn: conn, look: look})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -74,7 +75,12 @@ func (f *fixture) planned(look func(string, bool, plan)) *store.Store {
 }
 
 func (p *planner) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if begin, local, set := strings.Cut(data.SQL, ";"); set && strings.HasPrefix(begin, "begin") {
+		p.local = local
+	}
 	switch strings.Fields(strings.ToLower(data.SQL))[0] {
+	case "commit", "rollback":
+		p.local = ""
 	case "select", "with", "insert", "update":
 		p.explain(data.SQL, data.Args)
 	}
@@ -127,6 +133,10 @@ func (p *planner) run(sql string, generic bool, explained string, args []any) {
 		return
 	}
 	defer tx.Rollback(context.Background())
+	if _, err := tx.Exec(p.f.ctx, p.local); p.local != "" && err != nil {
+		p.f.t.Errorf("%s: %v", p.local, err)
+		return
+	}
 	var told []struct{ Plan plan }
 	args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 	if err := tx.QueryRow(p.f.ctx, "explain (analyze, buffers, format json, timing off) "+explained, args...).Scan(&told); err != nil {

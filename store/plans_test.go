@@ -37,6 +37,9 @@ var planBounds = map[string]work{
 	"next due":   {20, 0, planDead, 0},
 	"list":       {200, 0, planDead, 0},
 	"search":     {planSearch, 0, planSearch, 0},
+	"probe":      {2 * planSearch, 0, 8 * planSearch, 0}, // looks a job up for each that lost something
+	"count":      {2 * planSearch, 0, 8 * planSearch, 0},
+	"known":      {2100, 0, planDead, 0},
 	"view":       {100, 0, planDead, 0},
 	"after":      {20, 4, planDead, 30},
 	"of":         {1200, 0, planDead, 0},

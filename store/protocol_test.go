@@ -108,7 +108,7 @@ func TestHomeListAndVerifyReadAFreshAndAUsedDatabase(t *testing.T) {
 	}
 	f.complete("b", b, `2`)
 	p, err := f.Jobs(f.ctx, store.Filter{State: store.Completed, Kind: "report"})
-	if err != nil || len(p.Jobs) != 1 || p.Jobs[0].ID != id || p.Next != 0 {
+	if err != nil || len(p.Jobs) != 1 || p.Jobs[0].ID != id || p.Next.ID != 0 {
 		t.Errorf("page %+v %v", p, err)
 	}
 	r, err := f.Verify(f.ctx)

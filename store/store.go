@@ -38,6 +38,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	renewals *pgxpool.Pool
 	listen   *pgx.ConnConfig
+	together together
 }
 
 // Open connects, as the runtime role where it may, and checks that the schema
@@ -69,6 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // Close gives every connection back. It waits for those in use.
 func (s *Store) Close() {
+	s.together.landed.Wait()
 	s.renewals.Close()
 	s.pool.Close()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/fenceline/fenceline/static"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 var gallery = flag.String("gallery", "", "write every sample page into this directory, to look at them")
@@ -23,10 +24,12 @@ func samplePages() map[string]templ.Component {
 		"home":          Home(HomePage{frame(TopicHome), sampleHome()}),
 		"home-empty":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
 		"home-quiet":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
-		"jobs":          Jobs(JobsPage{Frame: frame(TopicJobs), Page: store.Page{Jobs: sampleJobs(30), Next: 70000}}),
-		"jobs-empty":    Jobs(JobsPage{Frame: frame(TopicJobs), Filter: store.Filter{Kind: "none"}}),
-		"jobs-bound":    Jobs(JobsPage{Frame: frame(), Filter: store.Filter{Kind: "rare", Before: 9}, Page: store.Page{Jobs: sampleJobs(2), Next: 7, Prev: 8, Bound: 20000}}),
-		"jobs-ugly":     Jobs(JobsPage{Frame: frame(), Page: store.Page{Jobs: uglyJobs()}}),
+		"jobs":          Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
+		"jobs-empty":    Jobs(listSample("kind:none", store.Page{})),
+		"jobs-bound":    Jobs(listSample("kind:rare", store.Page{Jobs: sampleJobs(2), Next: store.Place{ID: 7}, Prev: store.Place{ID: 8}, Bound: 20000})),
+		"jobs-ugly":     Jobs(uglyList()),
+		"jobs-wrong":    Jobs(wrongList()),
+		"jobs-finished": Jobs(listSample(`kind:report,invoice state:completed finished:>-2h attempts:2..5 args.customer_id:1970670598291982290`, store.Page{Jobs: sampleJobs(3), Order: store.OrderFinished})),
 		"job":           jobSample(twoWorkers()),
 		"job-waiting":   jobSample(newPlay().at(3 * time.Minute)),
 		"job-done":      jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
@@ -43,6 +46,40 @@ func samplePages() map[string]templ.Component {
 		"reveal":        Reveal(RevealPage{frame(), twoWorkers().job, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
 		"error":         Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
+}
+
+// listSample is a list that was searched for.
+func listSample(line string, page store.Page) JobsPage {
+	q, err := search.Parse(line)
+	if err != nil {
+		panic(err)
+	}
+	if page.Order == "" {
+		page.Order = store.OrderNewest
+	}
+	p := JobsPage{Frame: frame(TopicJobs), List: List{Filter: store.Filter{Query: q}}, Line: q.String(), Page: page,
+		Count: store.Count{N: int64(len(page.Jobs)), Capped: page.Bound > 0},
+		Known: store.Known{Kinds: []string{"invoice", "report", "a b"}, Queues: []string{"default"}, Workers: []string{"worker-a2-4411-91d07c3e"}, Tags: []string{"urgent"}}}
+	if q.InArgs() {
+		p.Kept = "3f0c9a52-6a27-4c57-9a8f-0d1f6f9a1b2c"
+	}
+	return p
+}
+
+// wrongList is a list whose search cannot be understood.
+func wrongList() JobsPage {
+	p := listSample("kind:report", store.Page{})
+	p.Line = "kind:report stat:running"
+	p.Problem = &ListProblem{Term: "stat:running", At: 13, Message: "names no field: there is no stat."}
+	return p
+}
+
+// uglyList shows hostile texts everywhere that a list can.
+func uglyList() JobsPage {
+	p := listSample("key:"+search.Quote(strings.Join(hostile[:3], " ")), store.Page{Jobs: uglyJobs(), Order: store.OrderNewest})
+	p.Known = store.Known{Kinds: hostile, Queues: hostile, Workers: hostile, Tags: hostile}
+	p.Columns = AllColumns
+	return p
 }
 
 func jobSample(p *play) templ.Component {

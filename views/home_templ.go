@@ -830,7 +830,7 @@ func newestJobs(p HomePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobsTable(p.URLs, p.Home.Newest, p.Now, store.Filter{}, "rows", "Newest jobs").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobsTable(JobsPage{Frame: p.Frame, Page: store.Page{Jobs: p.Home.Newest, Order: store.OrderNewest}}, "rows", "Newest jobs").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,7 +5,7 @@ import "github.com/fenceline/fenceline/store"
 // rowsID names a list's body. Only a list that begins with the newest job may
 // take new rows in.
 func rowsID(p JobsPage) string {
-	if p.Page.Prev > 0 || p.Filter.Before > 0 || p.Filter.After > 0 {
+	if p.Page.Prev.ID > 0 || p.Filter.Before.ID > 0 || p.Filter.After.ID > 0 || p.Page.Order != store.OrderNewest {
 		return "rows-older"
 	}
 	return "rows"
@@ -18,13 +18,25 @@ func dueLabel(j store.Job) string {
 	return "Next run"
 }
 
-// filtered reports whether a filter leaves jobs out.
-func filtered(f store.Filter) bool {
-	return f.State != "" || f.Kind != "" || f.Queue != "" || f.Key != ""
+// firstOf is what the way back to a list's beginning is called.
+func firstOf(o store.Order) string {
+	if o == store.OrderNewest {
+		return "Newest"
+	}
+	return "First"
 }
 
-// pageOf is the filter of another page of the same list.
-func pageOf(f store.Filter, before, after int64) store.Filter {
-	f.Before, f.After = before, after
-	return f
+// newerOf and olderOf are what the pages before and after are called.
+func newerOf(o store.Order) string {
+	if o == store.OrderNewest {
+		return "Newer"
+	}
+	return "Previous"
+}
+
+func olderOf(o store.Order) string {
+	if o == store.OrderNewest {
+		return "Older"
+	}
+	return "Next"
 }

@@ -239,14 +239,14 @@ func header(f Frame, tab string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</nav><form class=\"search\" role=\"search\" method=\"get\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</nav><form class=\"search\" role=\"search\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templruntime.NewAttributeExpression(f.URLs.At(RouteJobs)).ResolveURL(ctx)
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templruntime.NewAttributeExpression(f.URLs.At(RouteSearch)).ResolveURL(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 49, Col: 79}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 49, Col: 82}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var14)
 		if templ_7745c5c3_Err != nil {
@@ -278,7 +278,7 @@ func header(f Frame, tab string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" maxlength=\"1024\" autocomplete=\"off\" spellcheck=\"false\" aria-label=\"Find a job by its id or key\" placeholder=\"Job id or key\"> <kbd aria-hidden=\"true\">/</kbd></form><span id=\"live\" class=\"live\" data-state=\"off\" title=\"This page shows what was so when it was loaded\"><span id=\"live-text\" role=\"status\">not live</span></span> <span class=\"actor\" title=\"Who your actions are recorded as\"><bdi>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" maxlength=\"4096\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\" aria-label=\"Find jobs by an id, a key or a search\" placeholder=\"Job id, key or search\"> <kbd aria-hidden=\"true\">/</kbd></form><span id=\"live\" class=\"live\" data-state=\"off\" title=\"This page shows what was so when it was loaded\"><span id=\"live-text\" role=\"status\">not live</span></span> <span class=\"actor\" title=\"Who your actions are recorded as\"><bdi>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -116,7 +116,7 @@ func TestAFormIsSentWithTheRevisionAndTheReason(t *testing.T) {
 }
 
 func jobsPage(jobs []store.Job, f store.Filter) JobsPage {
-	return JobsPage{Frame: frame(TopicJobs), Filter: f, Page: store.Page{Jobs: jobs}}
+	return JobsPage{Frame: frame(TopicJobs), List: List{Filter: f}, Page: store.Page{Jobs: jobs, Order: store.OrderNewest}}
 }
 
 func TestNewRowsWaitAndKnownOnesChangeInTheirPlace(t *testing.T) {
@@ -152,7 +152,10 @@ func TestAFilteredListTakesOnlyWhatMatches(t *testing.T) {
 	s.Live()
 	other, same := jobs[1], jobs[3]
 	other.ID, same.ID = 90001, 90002
-	s.patch("6000", JobRow(URLs{"/ops"}, other, sampleNow), JobRow(URLs{"/ops"}, same, sampleNow))
+	aimed := func(j store.Job, list string) string {
+		return strings.Replace(render(t, JobRow(URLs{"/ops"}, j, sampleNow)), `data-into="#rows"`, `data-into="#rows[data-want=&#34;`+list+`&#34;]"`, 1)
+	}
+	s.send("patch", "6000", aimed(other, "q=kind%3Amail")+aimed(same, "q=kind%3Areport"))
 	s.Until(`document.querySelector('#waiting').textContent === '1 new'`)
 	s.Click("#waiting")
 	s.Until(`document.querySelector('#rows tr').id === 'row-90002' && !document.querySelector('#row-90001')`)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 // Frame is what every page carries around its own content.
@@ -24,13 +25,27 @@ type HomePage struct {
 	Home store.Home
 }
 
-// JobsPage is the list of jobs. A field that could not be understood is named
-// in Problem, and the list is empty then.
+// JobsPage is the list of jobs. What could not be understood of the search is
+// told in Problem, and the list is empty then.
 type JobsPage struct {
 	Frame
-	Filter  store.Filter
+	List
+	Line    string // the search as its line shows it
 	Page    store.Page
-	Problem *store.InvalidError
+	Count   store.Count // of what matches, as far as it was counted
+	Known   store.Known // values that can be searched for
+	Problem *ListProblem
+}
+
+// Query is what the list was searched for.
+func (p JobsPage) Query() search.Query { return p.Filter.Search() }
+
+// ListProblem says what of a search or of its address cannot be understood.
+type ListProblem struct {
+	Field   string // of the search or of the address; empty when there is none of that name
+	Term    string // as it was written
+	At      int    // where it begins in the line, counted from 1; 0 where it does not stand there
+	Message string // goes behind the term
 }
 
 // JobPage is one job's page.

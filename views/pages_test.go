@@ -270,8 +270,8 @@ func TestEveryTimeIsAbsoluteWithoutScript(t *testing.T) {
 
 func TestAddressesOfTheListKeepTheFilter(t *testing.T) {
 	u := URLs{Base: "/ops"}
-	got := u.Jobs(store.Filter{State: store.Running, Kind: "a&b=c", Queue: "ü", Before: 7})
-	if got != "/ops/jobs?before=7&kind=a%26b%3Dc&queue=%C3%BC&state=running" {
+	got := u.Jobs(store.Filter{State: store.Running, Kind: "a&b=c", Queue: "ü", After: store.Place{ID: 7}})
+	if got != "/ops/jobs?after=7&q=state%3Arunning+kind%3Aa%26b%3Dc+queue%3A%C3%BC" {
 		t.Errorf("got %s", got)
 	}
 	if u.JobDone(7, FlashRequeued) != "/ops/jobs/7?done=requeued" || (URLs{}).Home() != "/" || u.Home() != "/ops/" {

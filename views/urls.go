@@ -14,6 +14,7 @@ const (
 	RouteHome      = "/"
 	RouteDrill     = "/drill" // POST
 	RouteJobs      = "/jobs"
+	RouteSearch    = "/jobs/search" // POST
 	RouteJob       = "/jobs/:id"
 	RouteRequeue   = "/jobs/:id/requeue"   // POST; GET shows the form alone
 	RouteTerminate = "/jobs/:id/terminate" // POST; GET shows the form alone
@@ -24,25 +25,32 @@ const (
 // The names of the fields and parameters that the console's forms and links
 // send.
 const (
-	FieldReason = "reason"  // an operator's reason, at most [store.MaxReason] bytes
-	FieldSeen   = "seen"    // the revision that the form was made from, decimal
-	FieldAs     = "as"      // reveal: [AsPage] or [AsFile]
-	FieldPart   = "part"    // reveal as a file: "args" or "result"
-	ParamDone   = "done"    // the code of a [Flash]
-	ParamSearch = "q"       // the search box: a job's id, or a key
-	ParamState  = "state"   // jobs: a state
-	ParamKind   = "kind"    // jobs: a kind
-	ParamQueue  = "queue"   // jobs: a queue
-	ParamKey    = "key"     // jobs: a key
-	ParamBefore = "before"  // jobs: only ids below this one
-	ParamZoom   = "attempt" // a job's page: the generation to which the lanes zoom
-	ParamFull   = "full"    // a job's page: "1" shows every lane and transition
-	ParamTopic  = "topic"   // stream: [TopicHome], [TopicJobs] or [TopicJob]; repeatable
-	ParamAfter  = "after"   // stream: the position to resume from
-	AsPage      = "page"    // a reveal shown on a page
-	AsFile      = "file"    // a reveal sent as a download
-	TopicHome   = "home"    // the triage page
-	TopicJobs   = "jobs"    // the list of jobs
+	FieldReason  = "reason"  // an operator's reason, at most [store.MaxReason] bytes
+	FieldSeen    = "seen"    // the revision that the form was made from, decimal
+	FieldAs      = "as"      // reveal: [AsPage] or [AsFile]
+	FieldPart    = "part"    // reveal as a file: "args" or "result"
+	ParamDone    = "done"    // the code of a [Flash]
+	FieldWas     = "was"     // search: what was searched for when the form was made
+	FieldControl = "f-"      // search: begins the name of a control, which ends with its field
+	FieldColumn  = "c-"      // search: begins the name of a column's box
+	ParamSearch  = "q"       // jobs: a search, or a job's id
+	ParamKept    = "search"  // jobs: the id of a search that is kept
+	ParamState   = "state"   // jobs: a state, as a term of the search
+	ParamKind    = "kind"    // jobs: a kind, likewise
+	ParamQueue   = "queue"   // jobs: a queue, likewise
+	ParamKey     = "key"     // jobs: a key, likewise
+	ParamOrder   = "order"   // jobs: one of [store.Orders]
+	ParamLimit   = "limit"   // jobs: how many on a page
+	ParamColumns = "columns" // jobs: [Column]s with commas between
+	ParamBefore  = "before"  // jobs: the page that leads up to this place
+	ParamZoom    = "attempt" // a job's page: the generation to which the lanes zoom
+	ParamFull    = "full"    // a job's page: "1" shows every lane and transition
+	ParamTopic   = "topic"   // stream: [TopicHome], [TopicJobs] or [TopicJob]; repeatable
+	ParamAfter   = "after"   // stream: the position to resume from; jobs: the page that follows this place
+	AsPage       = "page"    // a reveal shown on a page
+	AsFile       = "file"    // a reveal sent as a download
+	TopicHome    = "home"    // the triage page
+	TopicJobs    = "jobs"    // the list of jobs
 )
 
 // TopicJob names one job's topic on the stream.
@@ -50,7 +58,8 @@ func TopicJob(id int64) string { return "job:" + decimal(id) }
 
 // URLs builds every address of the console.
 type URLs struct {
-	Base string // the path prefix: empty, or "/ops/leases" without a slash at the end
+	Base  string // the path prefix: empty, or "/ops/leases" without a slash at the end
+	Trace string // where a trace is shown, with {trace} in place of its id; empty when nowhere
 }
 
 // At returns the address of a route that has no parameters.
@@ -98,25 +107,10 @@ func (u URLs) Action(id int64, action store.Action) string {
 func (u URLs) Reveal(id int64) string { return u.of(RouteReveal, id) }
 
 // Jobs returns the address of the list of jobs that a filter selects.
-func (u URLs) Jobs(f store.Filter) string {
-	q := url.Values{}
-	set := func(name, value string) {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	set(ParamState, string(f.State))
-	set(ParamKind, f.Kind)
-	set(ParamQueue, f.Queue)
-	set(ParamKey, f.Key)
-	if f.Before > 0 {
-		q.Set(ParamBefore, decimal(f.Before))
-	}
-	if f.After > 0 {
-		q.Set(ParamAfter, decimal(f.After))
-	}
-	return withQuery(u.At(RouteJobs), q)
-}
+func (u URLs) Jobs(f store.Filter) string { return u.List(List{Filter: f}) }
+
+// List returns the address of a list of jobs.
+func (u URLs) List(l List) string { return withQuery(u.At(RouteJobs), l.query()) }
 
 func (u URLs) of(route string, id int64) string {
 	return u.At(strings.Replace(route, ":id", decimal(id), 1))

@@ -18,6 +18,9 @@ const (
 
 func (s *Server) apiEnqueue(c echo.Context) error {
 	r := store.Request{Actor: Actor}
+	if parent := c.Request().Header.Get("Traceparent"); store.ValidTrace(parent) {
+		r.Trace = parent
+	}
 	err := readJSON(c, fields{
 		"kind": text(&r.Kind), "args": anything(&r.Args), "key": text(&r.Key), "queue": text(&r.Queue),
 		"priority": integer(&r.Priority, math.MinInt16, math.MaxInt16), "run_at": instant(&r.RunAt),
@@ -41,34 +44,6 @@ func (s *Server) apiEnqueue(c echo.Context) error {
 	}
 	c.Response().Header().Set("Location", s.urls.Base+routeAPIJobs+"/"+decimal(enqueued.ID))
 	return sendJSON(c, status, job)
-}
-
-type pageJSON struct {
-	Jobs []jobJSON `json:"jobs"`
-	Next *string   `json:"next"` // pass as after for older jobs; null at the end
-}
-
-func (s *Server) apiList(c echo.Context) error {
-	q, err := query(c, "state", "kind", "queue", "key", "limit", "after")
-	if err != nil {
-		return err
-	}
-	f := store.Filter{State: store.State(q.Get("state")), Kind: q.Get("kind"), Queue: q.Get("queue"), Key: q.Get("key")}
-	if f.Before, err = cursor(q, "after"); err != nil {
-		return err
-	}
-	if f.Limit, err = number(q, "limit", defaultPage, store.MaxPage); err != nil {
-		return err
-	}
-	p, err := s.cfg.Store.Jobs(c.Request().Context(), f)
-	if err != nil {
-		return err
-	}
-	out := pageJSON{Jobs: make([]jobJSON, len(p.Jobs)), Next: orNullNumberText(p.Next)}
-	for i, j := range p.Jobs {
-		out.Jobs[i] = jobOf(j)
-	}
-	return sendJSON(c, http.StatusOK, out)
 }
 
 func (s *Server) apiJob(c echo.Context) error {

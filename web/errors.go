@@ -14,6 +14,7 @@ import (
 
 	"github.com/fenceline/fenceline/events"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 // problem is an answer that says why a request was not served. As an error it
@@ -40,6 +41,7 @@ func explain(err error) *problem {
 	var (
 		known    *problem
 		invalid  *store.InvalidError
+		syntax   *search.SyntaxError
 		key      *store.KeyConflictError
 		conflict *store.ConflictError
 		tooLarge *http.MaxBytesError
@@ -50,6 +52,10 @@ func explain(err error) *problem {
 		return known
 	case errors.Is(err, store.ErrNotFound):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
+	case errors.Is(err, store.ErrNoSearch):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such search, or it is kept no longer."}
+	case errors.As(err, &syntax):
+		return &problem{Status: 422, Code: "invalid", Message: syntax.Error(), Field: "q"}
 	case errors.As(err, &invalid):
 		return &problem{Status: 422, Code: "invalid", Message: invalid.Message, Field: invalid.Field}
 	case errors.As(err, &key):

@@ -25,17 +25,21 @@ type reader struct {
 // join follows the topics. One that does not exist is left out, so that it
 // does not keep a browser's other pages from being live; if none exists there
 // is nothing to follow.
-func (r *reader) join(ctx context.Context, topics []string) error {
+func (r *reader) join(c echo.Context, topics []string) error {
 	var missing error
 	for _, topic := range topics {
 		if _, twice := r.positions[topic]; twice {
 			continue
 		}
-		src, err := r.server.sourceOf(topic)
+		src, err := r.server.sourceOf(c, topic)
+		if errors.Is(err, store.ErrNoSearch) {
+			missing = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		leave, err := r.server.lobby.join(ctx, topic, src, r.box, r.since)
+		leave, err := r.server.lobby.join(c.Request().Context(), topic, src, r.box, r.since)
 		if errors.Is(err, store.ErrNotFound) {
 			missing = err
 			continue

@@ -79,10 +79,11 @@ func readHome(ctx context.Context, s *Server) ([]part, error) {
 	return rendered(ctx, views.HomeParts(p))
 }
 
-// readList reads the first page of a list; who shows an older one follows its
-// rows only.
-func readList(f store.Filter) func(context.Context, *Server) ([]part, error) {
-	into := listSelector(f)
+// readRows reads the first page of a list, newest first; who shows another one
+// follows its rows only.
+func readRows(l views.List) func(context.Context, *Server) ([]part, error) {
+	into, f := listSelector(l), l.Filter
+	f.Order = store.OrderNewest
 	return func(ctx context.Context, s *Server) ([]part, error) {
 		page, err := s.cfg.Store.Jobs(ctx, f)
 		if err != nil {

@@ -32,15 +32,8 @@ func aimed(row []byte, into string) []byte {
 
 // listSelector finds the list that shows exactly this filter's first page: a
 // browser's tabs share one stream, and each takes what is for it.
-func listSelector(f store.Filter) string {
-	var b strings.Builder
-	b.WriteString("#rows")
-	for _, want := range []struct{ name, value string }{
-		{"state", string(f.State)}, {"kind", f.Kind}, {"queue", f.Queue}, {"key", f.Key},
-	} {
-		b.WriteString("[data-want-" + want.name + "=\"" + cssText(want.value) + "\"]")
-	}
-	return b.String()
+func listSelector(l views.List) string {
+	return `#rows[data-want="` + cssText(l.Name()) + `"]`
 }
 
 // cssText writes a text so that it can stand in a quoted string of a selector.

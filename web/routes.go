@@ -17,6 +17,7 @@ const (
 	routeStatic      = "/static/*"
 	routeDocument    = "/api/v1/openapi.json"
 	routeAPIJobs     = "/api/v1/jobs"
+	routeAPISearches = "/api/v1/searches"
 	routeAPIJob      = "/api/v1/jobs/:id"
 	routeTransitions = "/api/v1/jobs/:id/transitions"
 	routeAPIStream   = "/api/v1/jobs/:id/transitions/stream"
@@ -39,7 +40,8 @@ func (s *Server) routes() []route {
 	all := []route{
 		{path: views.RouteHome, method: get, handler: s.home, what: "triage: the three-way answer and the newest jobs"},
 		{path: views.RouteDrill, method: post, handler: s.drill, what: "start the drill, then show its job"},
-		{path: views.RouteJobs, method: get, handler: s.jobs, what: "the list of jobs, by state, kind, queue and key"},
+		{path: views.RouteJobs, method: get, handler: s.jobs, what: "the list of jobs that a search selects"},
+		{path: views.RouteSearch, method: post, handler: s.search, what: "read the search form, keep what may stand in no address, and show the list"},
 		{path: views.RouteJob, method: get, handler: s.job, what: "one job: lanes, transitions, errors, masked payload"},
 		{path: views.RouteRequeue, method: post, handler: s.requeue, what: "requeue, bound to the revision seen"},
 		{path: views.RouteTerminate, method: post, handler: s.terminate, what: "terminate, bound to the revision seen"},
@@ -51,7 +53,8 @@ func (s *Server) routes() []route {
 		{path: routeStatic, method: get, handler: s.static, what: "the console's own files"},
 
 		{path: routeDocument, method: get, handler: s.document, what: "the API's OpenAPI document"},
-		{path: routeAPIJobs, method: get, handler: s.apiList, what: "a page of jobs"},
+		{path: routeAPIJobs, method: get, handler: s.apiList, what: "a page of the jobs that a search selects"},
+		{path: routeAPISearches, method: post, handler: s.apiKeep, what: "keep a search that may stand in no address"},
 		{path: routeAPIJobs, method: post, handler: s.apiEnqueue, what: "enqueue a job"},
 		{path: routeAPIJob, method: get, handler: s.apiJob, what: "a job with its payload and attempts"},
 		{path: routeTransitions, method: get, handler: s.apiTransitions, what: "a job's transitions"},

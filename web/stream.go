@@ -39,7 +39,7 @@ func (s *Server) stream(c echo.Context) error {
 	if r.since, r.lost, err = s.reached(ctx, after); err != nil {
 		return err
 	}
-	if err := r.join(ctx, topics); err != nil {
+	if err := r.join(c, topics); err != nil {
 		return err
 	}
 	return r.run(c)

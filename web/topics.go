@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
 )
@@ -19,12 +21,12 @@ const (
 )
 
 // sourceOf reads a topic. It is the only place that knows their spelling.
-func (s *Server) sourceOf(topic string) (source, error) {
+func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 	switch {
 	case topic == views.TopicHome:
 		return &reading{server: s, read: readHome}, nil
 	case topic == views.TopicJobs:
-		return &reading{server: s, read: readList(store.Filter{})}, nil
+		return &reading{server: s, read: readRows(views.List{})}, nil
 	case strings.HasPrefix(topic, topicJob):
 		if id, ok := parseID(topic[len(topicJob):]); ok {
 			return &jobRoom{server: s, id: id}, nil
@@ -34,9 +36,15 @@ func (s *Server) sourceOf(topic string) (source, error) {
 			return &rowsRoom{server: s, ids: ids}, nil
 		}
 	case strings.HasPrefix(topic, topicList):
-		if f, ok := parseFilter(topic[len(topicList):]); ok {
-			return &reading{server: s, read: readList(f)}, nil
+		q, err := url.ParseQuery(topic[len(topicList):])
+		if err != nil {
+			break
 		}
+		l, err := s.listOf(c, q)
+		if err != nil {
+			return nil, err
+		}
+		return &reading{server: s, read: readRows(views.List{Filter: store.Filter{Query: l.Query}, Kept: l.Kept})}, nil
 	}
 	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, or job: and a job's id"}
 }
@@ -58,21 +66,12 @@ func parseIDs(text string) ([]int64, bool) {
 	return slices.Compact(ids), true
 }
 
-func parseFilter(text string) (store.Filter, bool) {
-	q, err := url.ParseQuery(text)
-	if err != nil {
-		return store.Filter{}, false
-	}
-	f, err := jobsFilter(q)
-	return store.Filter{State: f.State, Kind: f.Kind, Queue: f.Queue, Key: f.Key}, err == nil
-}
-
 // listTopics is what a page of the list follows: its rows where they stand
 // and, where it begins with the newest job, what joins the list.
 func listTopics(p views.JobsPage) []string {
 	var topics []string
-	if p.Problem == nil && p.Filter.Before == 0 {
-		topics = append(topics, listTopic(p.Filter))
+	if p.Problem == nil && p.Page.Order == store.OrderNewest && p.Page.Prev.ID == 0 && p.Filter.After.ID == 0 && p.Filter.Before.ID == 0 {
+		topics = append(topics, listTopic(p.List))
 	}
 	if len(p.Page.Jobs) > 0 {
 		ids := make([]string, len(p.Page.Jobs))
@@ -84,17 +83,11 @@ func listTopics(p views.JobsPage) []string {
 	return topics
 }
 
-func listTopic(f store.Filter) string {
-	q := url.Values{}
-	for name, value := range map[string]string{
-		views.ParamState: string(f.State), views.ParamKind: f.Kind, views.ParamQueue: f.Queue, views.ParamKey: f.Key,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
+// listTopic is the topic of a list's first page. It names a search that is kept
+// and never what such a search holds.
+func listTopic(l views.List) string {
+	if name := l.Name(); name != "" {
+		return topicList + name
 	}
-	if len(q) == 0 {
-		return views.TopicJobs
-	}
-	return topicList + q.Encode()
+	return views.TopicJobs
 }

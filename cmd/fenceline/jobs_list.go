@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 type jobsListCmd struct {
@@ -14,8 +17,10 @@ type jobsListCmd struct {
 	Kind   string `name:"kind" help:"Only jobs of this kind."`
 	Queue  string `name:"queue" help:"Only jobs of this queue."`
 	Key    string `name:"key" help:"Only jobs with this key."`
+	Search string `name:"search" placeholder:"SEARCH" help:"Only jobs that the search selects, as in kind:report state:discarded error:\"timeout\" older:1h."`
+	Order  string `name:"order" help:"newest, oldest, finished, finished-first, due or due-last; without it by what is searched for."`
 	Limit  int    `name:"limit" default:"50" help:"How many at most; 1 to 500."`
-	Before int64  `name:"before" placeholder:"ID" help:"Only jobs older than this one: where the last page ended."`
+	After  string `name:"after" placeholder:"CURSOR" help:"Go on where the last page ended."`
 }
 
 // Run prints one page.
@@ -26,23 +31,59 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) error {
 	case c.State != "" && !store.State(c.State).Valid():
 		return usagef("--state: %q is not a state; the states are scheduled, available, running, retryable, completed, discarded and terminated", c.State)
 	}
+	f, err := c.filter()
+	if err != nil {
+		return err
+	}
 	s, err := c.open(ctx, a, visiting, small)
 	if err != nil {
 		return err
 	}
-	page, err := s.Jobs(ctx, store.Filter{
-		State: store.State(c.State), Kind: c.Kind, Queue: c.Queue, Key: c.Key, Limit: c.Limit, Before: c.Before,
-	})
+	page, err := c.read(ctx, s.Store, f)
 	if err = errors.Join(named(err), s.close(ctx)); err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(struct {
-			Jobs []jobJSON `json:"jobs"`
-			Next *int64    `json:"next,string"`
-		}{jobsOf(page.Jobs), orNull(page.Next)})
+			Jobs   []jobJSON `json:"jobs"`
+			Order  string    `json:"order"`
+			Next   *string   `json:"next"`
+			Looked *int      `json:"looked"`
+		}{jobsOf(page.Jobs), string(page.Order), orNull(page.Next.String()), orNull(page.Bound)})
 	}
 	return c.print(a, page)
+}
+
+// effort is how long a list goes on looking for rare matches.
+const effort = 10 * time.Second
+
+func (c *jobsListCmd) filter() (store.Filter, error) {
+	f := store.Filter{
+		State: store.State(c.State), Kind: c.Kind, Queue: c.Queue, Key: c.Key,
+		Order: store.Order(c.Order), Limit: c.Limit, Effort: effort,
+	}
+	var err error
+	if f.Query, err = search.Parse(c.Search); err != nil {
+		return f, usagef("--search: %s", err)
+	}
+	if c.Order != "" && !slices.Contains(store.Orders, f.Order) {
+		return f, usagef("--order: %q is not an order; the orders are newest, oldest, finished, finished-first, due and due-last", c.Order)
+	}
+	if f.After, err = store.ParsePlace(c.After); err != nil {
+		return f, usagef("--after: must be what an earlier page gave")
+	}
+	return f, nil
+}
+
+// read is one page. A search in what jobs were given is recorded, as it is when
+// the console asks.
+func (c *jobsListCmd) read(ctx context.Context, s *store.Store, f store.Filter) (store.Page, error) {
+	if f.Query.InArgs() {
+		if _, err := s.KeepSearch(ctx, f.Query, actor()); err != nil {
+			return store.Page{}, err
+		}
+	}
+	return s.Jobs(ctx, f)
 }
 
 func (c *jobsListCmd) print(a *app, page store.Page) error {
@@ -54,17 +95,17 @@ func (c *jobsListCmd) print(a *app, page store.Page) error {
 		}
 	}
 	head := []string{"ID", "STATE", "KIND", "QUEUE", "KEY", "GENERATION", "ATTEMPTS", "CREATED"}
-	if len(rows) == 0 && page.Next == 0 {
+	if len(rows) == 0 && page.Next.ID == 0 {
 		return a.printf("No job matches.\n")
 	}
 	if err := printTable(a.out, head, rows); err != nil {
 		return err
 	}
 	switch {
-	case page.Next != 0 && page.Bound != 0:
-		return a.printf("Looked through %d jobs; older ones may match too: --before %d\n", page.Bound, page.Next)
-	case page.Next != 0:
-		return a.printf("There are older ones: --before %d\n", page.Next)
+	case page.Next.ID != 0 && page.Bound != 0:
+		return a.printf("Looked through %d jobs; more may match: --after %s\n", page.Bound, page.Next)
+	case page.Next.ID != 0:
+		return a.printf("There are more: --after %s\n", page.Next)
 	}
 	return nil
 }
