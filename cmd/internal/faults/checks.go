@@ -13,7 +13,7 @@ import (
 
 // FuzzTargets are the fuzz functions for what clients send, by package.
 var FuzzTargets = []struct{ Package, Name string }{
-	{"./web", "FuzzBody"}, {"./web", "FuzzLastEventID"}, {"./web", "FuzzQuery"}, {"./web", "FuzzHost"},
+	{"./web", "FuzzBody"}, {"./web", "FuzzForm"}, {"./web", "FuzzQuery"}, {"./web", "FuzzLastEventID"}, {"./web", "FuzzHost"},
 	{"./cmd/fenceline", "FuzzLine"}, {"./store", "FuzzCheckJSON"},
 }
 

@@ -1,0 +1,203 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/events"
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
+	"github.com/fenceline/fenceline/web"
+)
+
+// target is a console that is sent raw bytes: nothing that a client's library
+// would refuse to send is spared.
+type target struct {
+	address string
+	job     int64
+}
+
+func newTarget(tb testing.TB) *target {
+	tb.Helper()
+	st := storetest.New(tb)
+	hub := events.NewHub(st, events.Config{})
+	running, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); hub.Run(running) }()
+	server, err := web.New(web.Config{Store: st, Hub: hub, Version: "test"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	front := httptest.NewServer(server.Handler())
+	tb.Cleanup(func() {
+		server.Close()
+		front.Close()
+		stop()
+		<-ended
+	})
+	job, err := st.Enqueue(context.Background(), store.Request{Kind: "report", Key: "target"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &target{front.Listener.Addr().String(), job.ID}
+}
+
+// hold sends a request and fails when the answer is the server's fault: none at
+// all, as after a panic, or a status from 500 on.
+func (g *target) hold(t *testing.T, request string) (status int) {
+	t.Helper()
+	conn, err := net.Dial("tcp", g.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	go io.WriteString(conn, request) // a server that has heard enough reads no further
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%v after %q", err, request)
+	}
+	answer.Body.Close()
+	if answer.StatusCode >= 500 {
+		t.Fatalf("%s after %q", answer.Status, request)
+	}
+	return answer.StatusCode
+}
+
+func (g *target) get(path string, header ...string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + strings.Join(header, "") + "\r\n"
+}
+
+func (g *target) post(path, kind, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: same-origin\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, kind, len(body), body)
+}
+
+const (
+	typeJSON = "application/json"
+	typeForm = "application/x-www-form-urlencoded"
+)
+
+// nasty are values that some parser has once taken for something else.
+var nasty = []string{
+	"", "0", "-1", "1", "9223372036854775807", "9223372036854775808", "18446744073709551615", "1e9", "0x10", " 1", "+1", "١", "NaN",
+	"'; drop table fenceline.jobs; --", "<script>alert(1)</script>", "javascript:alert(1)", "\x00", "\ufeff", "\xff\xfe", "\xed\xa0\x80",
+	"%00", "%zz", "%", "&&&", "a=1;b=2", "..", "../../etc/passwd", "\u202egnp.exe", strings.Repeat("a", 5000), strings.Repeat("%41", 2000),
+	"job:1", "job:-1", "rows:1,2,3", "rows:" + strings.Repeat("1,", 600), "jobs:kind=%ff", "home", "null", "[]", "{}", "true", "${jndi:ldap://x}", "{{7*7}}", "\r\nX: y",
+}
+
+var nastyBodies = []string{
+	``, `{`, `{}`, `[]`, `null`, `{"kind":"a"}`, `{"kind":"a","args":{"a":"\u0000"}}`, `{"kind":"a","args":"\ud800"}`, `{"kind":"a","args":1e400}`,
+	`{"kind":"a","kind":"b"}`, `{"kind":1}`, `{"kind":null}`, `{"kind":"a","priority":99999}`, `{"kind":"a","max_attempts":-1}`, `{"kind":"a","run_at":"yesterday"}`,
+	`{"kind":"a","run_at":"0000-00-00T00:00:00Z"}`, `{"kind":"a","run_at":"9999-12-31T23:59:59+23:59"}`, `{"kind":"a","tags":[1]}`, `{"kind":"a","tags":["",""]}`,
+	`{"seen":{"revision":"1"},"reason":"x"}`, `{"seen":{"revision":9223372036854775808},"reason":"x"}`, `{"seen":{"revision":1},"reason":"\u0000"}`,
+	`{"kind":"a"} {"kind":"b"}`, `{"kind":"` + strings.Repeat("k", 3000) + `"}`, `{"kind":"a","args":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`,
+	"\xff\xfe{\x00}", "{\"kind\":\"a\xff\"}", `{"kind":"a","args":{"":{"":{"":0}}}}`, `{"kind":"a","key":"target"}`, `{"unknown":1}`,
+}
+
+func FuzzBody(f *testing.F) {
+	for _, body := range nastyBodies {
+		f.Add(body, uint8(len(body)))
+	}
+	g := newTarget(f)
+	f.Fuzz(func(t *testing.T, body string, which uint8) {
+		path := []string{"/api/v1/jobs", fmt.Sprintf("/api/v1/jobs/%d/requeue", g.job), fmt.Sprintf("/api/v1/jobs/%d/terminate", g.job)}[which%3]
+		g.hold(t, g.post(path, typeJSON, body))
+	})
+}
+
+func FuzzForm(f *testing.F) {
+	for _, value := range nasty {
+		f.Add("reason=x&seen="+value, uint8(len(value)))
+		f.Add("seen=1&reason="+value, uint8(len(value)))
+	}
+	g := newTarget(f)
+	f.Fuzz(func(t *testing.T, body string, which uint8) {
+		path := []string{"requeue", "terminate", "reveal"}[which%3]
+		g.hold(t, g.post(fmt.Sprintf("/jobs/%d/%s", g.job, path), typeForm, body))
+	})
+}
+
+func FuzzLastEventID(f *testing.F) {
+	for _, value := range nasty {
+		f.Add(value)
+	}
+	g := newTarget(f)
+	f.Fuzz(func(t *testing.T, id string) {
+		for _, path := range []string{fmt.Sprintf("/api/v1/jobs/%d/transitions/stream", g.job), fmt.Sprintf("/stream?topic=job:%d", g.job)} {
+			g.hold(t, g.get(path, "Last-Event-ID: "+id+"\r\n"))
+		}
+	})
+}
+
+// FuzzQuery holds cursors, filters and topics.
+func FuzzQuery(f *testing.F) {
+	for _, value := range nasty {
+		for _, name := range []string{"before", "after", "state", "kind", "key", "limit", "topic"} {
+			f.Add(name + "=" + value)
+		}
+	}
+	g := newTarget(f)
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, path := range []string{"/jobs", "/api/v1/jobs", fmt.Sprintf("/api/v1/jobs/%d/transitions", g.job), "/stream"} {
+			g.hold(t, g.get(path+"?"+query))
+		}
+	})
+}
+
+func FuzzHost(f *testing.F) {
+	for _, value := range append(nasty, "localhost", "localhost:80", "127.0.0.1", "[::1]:1", "::1", "LOCALHOST.", "evil.example", "localhost.evil.example", "[", "]:", ":") {
+		f.Add(value)
+	}
+	g := newTarget(f)
+	f.Fuzz(func(t *testing.T, host string) {
+		g.hold(t, "GET / HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
+	})
+}
+
+// Reliability tests 58 to 61: every place of every request, with every value.
+func TestHostileRequestsAreNobodysFaultButTheClients(t *testing.T) {
+	t.Parallel()
+	g := newTarget(t)
+	n, refused := 0, 0
+	send := func(request string) {
+		n++
+		if g.hold(t, request) >= 400 {
+			refused++
+		}
+	}
+	for _, value := range nasty {
+		for _, path := range []string{"/jobs/", "/api/v1/jobs/", "/static/", "/", "/api/", "/nowhere/"} {
+			send(g.get(path + value))
+		}
+		for _, name := range []string{"state", "kind", "queue", "key", "before", "after", "limit", "unknown"} {
+			send(g.get("/jobs?" + name + "=" + value))
+			send(g.get("/api/v1/jobs?" + name + "=" + value))
+		}
+		for _, header := range []string{"Last-Event-ID", "Cookie", "Accept", "Sec-Fetch-Site", "X-Forwarded-For", "Accept-Encoding"} {
+			send(g.get("/jobs", header+": "+value+"\r\n"))
+		}
+		send(g.get("/stream?topic="+value, "Last-Event-ID: "+value+"\r\n"))
+		for _, path := range []string{"requeue", "terminate", "reveal"} {
+			send(g.post("/jobs/"+fmt.Sprint(g.job)+"/"+path, typeForm, "seen="+value+"&reason="+value))
+		}
+	}
+	for _, body := range nastyBodies {
+		for _, path := range []string{"/api/v1/jobs", fmt.Sprintf("/api/v1/jobs/%d/requeue", g.job), fmt.Sprintf("/api/v1/jobs/%d/terminate", g.job)} {
+			for _, kind := range []string{typeJSON, typeForm, "text/plain", typeJSON + "; charset=utf-7"} {
+				send(g.post(path, kind, body))
+			}
+		}
+	}
+	if n < 1000 || refused == 0 || refused == n {
+		t.Errorf("%d requests, %d refused", n, refused)
+	}
+	t.Logf("%d hostile requests, %d refused, 0 answered with 5xx, 0 panics", n, refused)
+}
