@@ -130,14 +130,14 @@ func TestNewRowsWaitAndKnownOnesChangeInTheirPlace(t *testing.T) {
 	fresh.ID = 90001
 	changed := jobs[5]
 	changed.State = store.Discarded
-	s.patch("6000", JobRow(URLs{"/ops"}, fresh, sampleNow), JobRow(URLs{"/ops"}, changed, sampleNow))
+	s.patch("6000", JobRow(URLs{Base: "/ops"}, fresh, sampleNow), JobRow(URLs{Base: "/ops"}, changed, sampleNow))
 	s.Until(`document.querySelector('#row-89995').dataset.state === 'discarded'`)
 	s.Until(`document.querySelector('#waiting').textContent === '1 new' && !document.querySelector('#waiting').hidden`)
 	if chrometest.Eval[bool](s.Tab, `document.querySelector('#row-90001') !== null`) {
 		t.Error("a new row moved the others before the reader asked for it")
 	}
 	fresh.State = store.Completed
-	s.patch("6001", JobRow(URLs{"/ops"}, fresh, sampleNow))
+	s.patch("6001", JobRow(URLs{Base: "/ops"}, fresh, sampleNow))
 	s.Press("n")
 	s.Until(`document.querySelector('#rows tr').id === 'row-90001' && document.querySelector('#waiting').hidden`)
 	s.Until(`document.activeElement.closest('tr').id === 'row-90001'`)
@@ -153,7 +153,7 @@ func TestAFilteredListTakesOnlyWhatMatches(t *testing.T) {
 	other, same := jobs[1], jobs[3]
 	other.ID, same.ID = 90001, 90002
 	aimed := func(j store.Job, list string) string {
-		return strings.Replace(render(t, JobRow(URLs{"/ops"}, j, sampleNow)), `data-into="#rows"`, `data-into="#rows[data-want=&#34;`+list+`&#34;]"`, 1)
+		return strings.Replace(render(t, JobRow(URLs{Base: "/ops"}, j, sampleNow)), `data-into="#rows"`, `data-into="#rows[data-want=&#34;`+list+`&#34;]"`, 1)
 	}
 	s.send("patch", "6000", aimed(other, "q=kind%3Amail")+aimed(same, "q=kind%3Areport"))
 	s.Until(`document.querySelector('#waiting').textContent === '1 new'`)
@@ -168,7 +168,7 @@ func TestAnEmptyListShowsItsFirstRowAtOnce(t *testing.T) {
 	s.Load(s.url + "/ops/jobs")
 	s.Live()
 	s.Until(`document.querySelector('.empty').checkVisibility()`)
-	s.patch("6000", JobRow(URLs{"/ops"}, sampleJobs(1)[0], sampleNow))
+	s.patch("6000", JobRow(URLs{Base: "/ops"}, sampleJobs(1)[0], sampleNow))
 	s.Until(`document.querySelector('#row-90000')?.checkVisibility() && !document.querySelector('.empty').checkVisibility()`)
 }
 

@@ -38,6 +38,10 @@ type Config struct {
 	// the feed's and the jobs'.
 	Metrics *prometheus.Registry
 
+	// TraceURL is where a job's trace is shown, with {trace} in place of its id;
+	// empty: the id is shown without a link.
+	TraceURL string
+
 	Prefix  string   // where a proxy mounts the console, as "/ops/leases"; empty for the root
 	Hosts   []string // names, without ports, under which the console is reached besides localhost, 127.0.0.1 and ::1
 	Version string   // shown by /readyz and the API's document

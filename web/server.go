@@ -42,7 +42,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg.withDefaults(), urls: views.URLs{Base: prefix}, hosts: allowed(cfg.Hosts),
+		cfg: cfg.withDefaults(), urls: views.URLs{Base: prefix, Trace: cfg.TraceURL}, hosts: allowed(cfg.Hosts),
 		forgery: http.NewCrossOriginProtection(), closing: make(chan struct{}),
 	}
 	s.probes = Probes{Store: cfg.Store, Hub: cfg.Hub, Metrics: s.cfg.gatherer(), Version: cfg.Version, Closing: s.closing, started: time.Now()}

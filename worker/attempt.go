@@ -31,6 +31,7 @@ type attempt struct {
 	began   time.Duration // the pool's clock before the claim
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	traced  func(Ending, string) // ends the attempt's span
 
 	trust  atomic.Int64  // the pool's clock until which the lease is believed in
 	bound  time.Duration // the pool's clock from which nothing is renewed, or never
@@ -52,7 +53,9 @@ func newAttempt(q *queue, k *kind, c store.Claimed, start time.Duration) *attemp
 	if k.timeout > 0 {
 		a.bound = q.pool.now() + k.timeout
 	}
-	a.ctx, a.cancel = context.WithCancelCause(q.pool.values)
+	values, traced := q.pool.cfg.Tracer.Begin(q.pool.values, &a.claimed)
+	a.traced = traced
+	a.ctx, a.cancel = context.WithCancelCause(values)
 	a.extend(start)
 	return a
 }
@@ -93,6 +96,9 @@ func (a *attempt) follow(f store.FollowUp) error {
 		if other.Name == f.Name {
 			return &store.InvalidError{Field: "name", Message: errTwice.Error()}
 		}
+	}
+	if f.Trace == "" {
+		f.Trace = a.pool.cfg.Tracer.Traceparent(a.ctx)
 	}
 	a.followUps = append(a.followUps, f)
 	return nil

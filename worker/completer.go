@@ -29,10 +29,10 @@ func newCompleter(p *Pool) *completer {
 	c.completions.settle = c.completed
 	c.completions.refuse = c.unstorable
 	c.failures.settle = func(a *attempt, f store.Failure, out store.Outcome) {
-		c.settled(a, &p.stats.failed, EndedFailed, out)
+		c.settled(a, &p.stats.failed, EndedFailed, f.Error.Class, out)
 	}
 	c.releases.settle = func(a *attempt, r store.Released, out store.Outcome) {
-		c.settled(a, &p.stats.released, EndedReleased, out)
+		c.settled(a, &p.stats.released, EndedReleased, "", out)
 	}
 	return c
 }
@@ -80,7 +80,7 @@ func (c *completer) completed(a *attempt, _ store.Completion, out store.Outcome)
 		a.failUnstorable(invalid)
 		return
 	}
-	c.settled(a, &c.pool.stats.completed, EndedCompleted, out)
+	c.settled(a, &c.pool.stats.completed, EndedCompleted, "", out)
 }
 
 // unstorable takes a completion that the database itself could not store, and
@@ -96,31 +96,32 @@ func (c *completer) unstorable(a *attempt, err error) bool {
 }
 
 // settled ends this process's part in an attempt.
-func (c *completer) settled(a *attempt, count *counter, how Ending, out store.Outcome) {
+func (c *completer) settled(a *attempt, count *counter, how Ending, reason string, out store.Outcome) {
 	var stale *store.StaleError
 	switch {
 	case out.Err == nil:
 		count.Add(1)
 	case errors.As(out.Err, &stale):
-		how = EndedRefused
+		how, reason = EndedRefused, string(stale.Reason)
 		c.pool.stats.refused.Add(1)
 		c.pool.meter.Refused(a.queue.name, a.kind.name, stale.Op, stale.Reason)
 		a.log().Warn(string(stale.Op)+" refused", "reason", string(stale.Reason), "current", stale.Current)
 	default:
-		how = EndedAbandoned
+		how, reason = EndedAbandoned, "refused"
 		a.log().Error("outcome refused", "reason", out.Err.Error())
 	}
-	c.forget(a, how)
+	c.forget(a, how, reason)
 }
 
 // abandoned ends this process's part in an attempt whose outcome could not be
 // offered. Its lease expires by itself.
 func (c *completer) abandoned(a *attempt) {
 	c.pool.stats.abandoned.Add(1)
-	c.forget(a, EndedAbandoned)
+	c.forget(a, EndedAbandoned, "abandoned")
 }
 
-func (c *completer) forget(a *attempt, how Ending) {
+func (c *completer) forget(a *attempt, how Ending, reason string) {
+	a.traced(how, reason)
 	c.pool.meter.Ended(a.queue.name, a.kind.name, how, c.pool.now()-a.began)
 	c.pool.keeper.remove(a)
 	a.queue.settled()

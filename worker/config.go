@@ -23,6 +23,8 @@ type Config struct {
 	Log *slog.Logger
 	// Meter is told what the pool does; nil means that nobody counts.
 	Meter Meter
+	// Tracer is told of attempts; nil means that there are no spans.
+	Tracer Tracer
 	// Lease is the length of the leases of kinds that name none; 0 means 30 s.
 	Lease time.Duration
 	// Retry is the backoff of kinds that name none, and of expired attempts; the
@@ -91,6 +93,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Meter == nil {
 		c.Meter = silent{}
+	}
+	if c.Tracer == nil {
+		c.Tracer = untraced{}
 	}
 	if c.Retry == (store.Backoff{}) {
 		c.Retry = store.DefaultBackoff

@@ -24,6 +24,8 @@ type enqueueCmd struct {
 	MaxAttempts int      `name:"max-attempts" placeholder:"N" help:"The retry budget. The default is 10."`
 	Tags        []string `name:"tag" sep:"none" help:"A word to find the job by. May be repeated."`
 
+	Traceparent string `name:"traceparent" help:"The W3C traceparent of what makes the job necessary; the spans of its attempts continue it."`
+
 	NDJSON bool `name:"ndjson" help:"Read jobs from standard input, one JSON object a line, with the fields kind, args, key, queue, priority, run_at, max_attempts and tags."`
 	Atomic bool `name:"atomic" help:"With --ndjson: store every line or, when one is bad, none. At most 50000 lines."`
 }
@@ -57,7 +59,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) (err error) {
 func (c *enqueueCmd) check() error {
 	switch {
 	case c.NDJSON && (c.Kind != "" || c.Args != "" || c.Key != "" || c.Queue != "" || c.Priority != 0 ||
-		c.RunAt != "" || c.MaxAttempts != 0 || len(c.Tags) > 0):
+		c.RunAt != "" || c.MaxAttempts != 0 || len(c.Tags) > 0 || c.Traceparent != ""):
 		return usagef("--ndjson: every line says its own kind and fields; give no other flags of a job")
 	case c.NDJSON:
 		return nil
@@ -65,6 +67,8 @@ func (c *enqueueCmd) check() error {
 		return usagef("--atomic: is for --ndjson only; one job is always stored whole or not at all")
 	case c.Kind == "":
 		return usagef("KIND: is required, as in `fenceline enqueue report`, or --ndjson to read jobs from standard input")
+	case c.Traceparent != "" && !store.ValidTrace(c.Traceparent):
+		return usagef("--traceparent: %q is not a W3C traceparent of version 00", c.Traceparent)
 	case c.MaxAttempts < 0:
 		return usagef("--max-attempts: must be between 1 and %d", store.MaxAttempts)
 	}
@@ -105,7 +109,7 @@ func (c *enqueueCmd) one(ctx context.Context, a *app, st *store.Store, args json
 	}
 	done, err := st.Enqueue(ctx, store.Request{
 		Kind: c.Kind, Args: args, Key: c.Key, Queue: c.Queue, Priority: int16(c.Priority), RunAt: at,
-		MaxAttempts: c.MaxAttempts, Tags: c.Tags, Actor: actor(),
+		MaxAttempts: c.MaxAttempts, Tags: c.Tags, Trace: c.Traceparent, Actor: actor(),
 	})
 	if err != nil {
 		return named(err)

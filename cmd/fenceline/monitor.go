@@ -33,9 +33,9 @@ func newRegistry(s *session) *prometheus.Registry {
 	return registry
 }
 
-// measured makes a pool whose doings are counted.
-func (p pool) measured(s *session, cfg worker.Config, registry *prometheus.Registry) (*worker.Pool, error) {
-	cfg.Meter = metrics.NewMeter(registry)
+// measured makes a pool whose doings are counted and traced.
+func (p pool) measured(s *session, cfg worker.Config, registry *prometheus.Registry, sent spans) (*worker.Pool, error) {
+	cfg.Meter, cfg.Tracer = metrics.NewMeter(registry), sent.tracer
 	w, err := p.build(s.Store, cfg)
 	if err != nil {
 		return nil, err

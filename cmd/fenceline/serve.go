@@ -20,6 +20,7 @@ type serveCmd struct {
 	Listen string   `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only: there are no accounts, so whoever reaches the console may act."`
 	Prefix string   `name:"prefix" env:"FENCELINE_PREFIX" placeholder:"/PATH" group:"Console" help:"The path under which a proxy mounts the console."`
 	Hosts  []string `name:"host" env:"FENCELINE_HOST" placeholder:"NAME" group:"Console" help:"One more name under which a proxy or tunnel reaches the console; others than localhost, 127.0.0.1 and ::1 are refused. May be repeated."`
+	Traces traceLink `name:"trace-url" env:"FENCELINE_TRACE_URL" placeholder:"URL" group:"Console" help:"Where a job's trace is shown, with {trace} in place of its id."`
 	database
 	pool
 }
@@ -83,8 +84,13 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 		return err
 	}
 	registry := newRegistry(s)
+	sent, err := newSpans(ctx)
+	if err != nil {
+		return err
+	}
+	defer sent.end(ctx, a)
 	server, err := web.New(web.Config{
-		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, Prefix: c.Prefix, Hosts: c.Hosts,
+		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, TraceURL: string(c.Traces), Prefix: c.Prefix, Hosts: c.Hosts,
 		Version: versionOf(), Grace: c.Grace / 4,
 	})
 	if err != nil {
@@ -92,7 +98,7 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	}
 	workers := func(ctx context.Context) error { <-ctx.Done(); return nil }
 	if len(c.queues()) > 0 {
-		w, err := c.measured(s, c.config(a, hub.Work()), registry)
+		w, err := c.measured(s, c.config(a, hub.Work()), registry, sent)
 		if err != nil {
 			return err
 		}

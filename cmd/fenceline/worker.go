@@ -40,7 +40,12 @@ func (c *workerCmd) work(ctx context.Context, a *app, s *session, listener net.L
 	registry := newRegistry(s)
 	stop := show(ctx, a, listener, &web.Probes{Store: s.Store, Metrics: registry, Version: versionOf()})
 	defer stop()
-	w, err := c.measured(s, c.config(a, nil), registry)
+	sent, err := newSpans(ctx)
+	if err != nil {
+		return err
+	}
+	defer sent.end(ctx, a)
+	w, err := c.measured(s, c.config(a, nil), registry, sent)
 	if err != nil {
 		return err
 	}
