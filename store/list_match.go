@@ -164,15 +164,15 @@ func (c *conditions) failure(t search.Term) string {
 // payload compares values of JSON, so that every digit of a number counts.
 // What looks like a number may have been given as a text too.
 func (c *conditions) payload(t search.Term) string {
-	place := "j.args #> " + c.arg(t.Path, "text[]")
+	path := c.arg(t.Path, "text[]")
 	return c.anyOf(t, func(v search.Value) string {
 		text := c.arg(v.Text, "text")
 		switch {
 		case v.Prefix:
-			return "starts_with(j.args #>> " + c.arg(t.Path, "text[]") + ", " + text + ")"
+			return "starts_with(j.args #>> " + path + ", " + text + ")"
 		case v.Scalar:
-			return place + " in (to_jsonb(" + text + "), " + text + "::jsonb)"
+			return "j.args #> " + path + " in (to_jsonb(" + text + "), " + text + "::jsonb)"
 		}
-		return place + " = to_jsonb(" + text + ")"
+		return "j.args #> " + path + " = to_jsonb(" + text + ")"
 	})
 }

@@ -28,13 +28,9 @@ func (s *Store) KeepSearch(ctx context.Context, q search.Query, actor string) (u
 	}
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (uuid.UUID, error) {
 		_, err := tx.Exec(ctx, `
-			with old as (
-			  select o.id from fenceline.searches o
-			  where o.at < now() - $4::interval
-			  order by o.at limit 100
-			  for update skip locked
-			), gone as (
-			  delete from fenceline.searches s using old where s.id = old.id
+			with gone as (
+			  delete from fenceline.searches s where s.id in (
+			    select o.id from fenceline.searches o where o.at < now() - $4::interval order by o.at limit 100)
 			), audited as (
 			  insert into fenceline.audit (actor, action, outcome, detail)
 			  values ($2, 'search', 'done', jsonb_build_object('search', $1::uuid))
