@@ -10,12 +10,14 @@ CHECKS = inherit,-ST1005
 JOBS ?= 2
 PACKAGES ?= ./...
 TESTFLAGS ?=
+# How long `make soak` breaks things.
+MINUTES ?= 10
 
 # The version is passed in; asking git again fails in a checkout of another user.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check bench bench-short bench-late bench-deps generate deps deps-run clean FORCE
+.PHONY: help build run test soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +32,10 @@ run: build deps-run ## start the console and a worker pool on http://127.0.0.1:8
 
 test: deps ## run every test, with the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
+
+soak: deps deps-soak ## break things around real processes for MINUTES=10 and print the figures (SEED=… ARGS='--scene …')
+	@go build -o bin/soak ./cmd/internal/faults/soak
+	@exec bin/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 check: ## formatting, vet, generated views, staticcheck, builds for other systems
 	@echo gofmt; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
@@ -93,6 +99,13 @@ deps: ## install what tests need where we may: PostgreSQL, Chromium, a C compile
 	if ! $(have-browser); then apt="$$apt chromium fonts-liberation"; brew="$$brew chromium"; what="$$what, Chromium"; fi; \
 	if ! $(have-compiler); then apt="$$apt gcc libc6-dev"; brew="$$brew gcc"; what="$$what, a C compiler"; fi; \
 	$(install-missing)
+
+# A soak runs without these too, and says what it did not play.
+deps-soak:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v pgbouncer && ls /usr/lib/*/faketime; } >/dev/null 2>&1; then \
+	  mkdir -p $(dir $(no-cluster)) && echo 'create_main_cluster = false' >$(no-cluster); trap 'rm -f $(no-cluster)' EXIT; \
+	  export DEBIAN_FRONTEND=noninteractive; apt-get -q -o Acquire::Retries=3 update && apt-get -q -y install --no-install-recommends pgbouncer libfaketime || true; \
+	fi
 
 deps-run:
 	@apt=""; brew=""; what=""; \

@@ -84,6 +84,12 @@ func (r *Report) Add(o *Outcome) {
 	}
 }
 
+// Failed takes in that a scene could not be played to its end. Such a report is
+// not in order.
+func (r *Report) Failed(scene string, err error) {
+	r.figure(false, "scene: "+scene, "played to its end", "%v", err)
+}
+
 func (r *Report) figure(ok bool, name, target, format string, args ...any) {
 	r.Figures = append(r.Figures, Figure{Name: name, Target: target, Measured: fmt.Sprintf(format, args...), OK: ok})
 }

@@ -35,11 +35,16 @@ func run(ctx context.Context) (bool, error) {
 		}
 		stage.Seed = cli.Seed + uint64(i)
 		o, err := stage.Play(ctx, scene)
-		if err != nil {
-			return false, err
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil:
+			stage.Log("%v", err)
+			report.Failed(scene.Name, err)
+		default:
+			stage.Log("%s", o)
+			report.Add(o)
 		}
-		stage.Log("%s", o)
-		report.Add(o)
 	}
 	if err := report.Checks(ctx, stage.Log, cli.Histories, cli.Fuzz, cli.Minutes); err != nil {
 		return false, err
