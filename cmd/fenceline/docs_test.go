@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,8 @@ import (
 //     anything, on a line of its own for any lines. A block that only looks is
 //     run again until it shows that.
 //   - "go test" and make, except "make run", are looked up and not run: they
-//     would run these tests.
+//     would run these tests, or measure for minutes. fenceline bench works few
+//     jobs instead of many.
 //
 // At the end fenceline verify must hold, and everything must stop in order. A
 // block that no test can run says so to its reader, in the line above it.
@@ -98,5 +100,24 @@ func TestFewBlocksOfTheDocumentsAreLeftAlone(t *testing.T) {
 	}
 	if len(left) > mayBeLeftAlone {
 		t.Errorf("%d blocks are not run, want at most %d:\n%s", len(left), mayBeLeftAlone, strings.Join(left, "\n"))
+	}
+}
+
+// Commands that are set as indented text are those that test and measure. They
+// are looked up, as such lines within blocks are.
+func TestEveryIndentedCommandOfTheDocumentsIsThere(t *testing.T) {
+	t.Parallel()
+	for _, path := range documents(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{t: t, path: path}
+		for i, line := range strings.Split(string(text), "\n") {
+			if command, indented := strings.CutPrefix(line, "    "); indented && lookedUp.MatchString(command) {
+				r.at = blocks.Block{Line: i + 1, Text: command}
+				r.lookUp(command)
+			}
+		}
 	}
 }
