@@ -17,7 +17,7 @@ MINUTES ?= 10
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
+.PHONY: help build run test test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,19 @@ soak: deps deps-soak ## break things around real processes for MINUTES=10 and pr
 	@go build -o bin/soak ./cmd/internal/faults/soak
 	@exec bin/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+# Which major versions `make test-pg` tests on.
+PG_VERSIONS ?= 14 15 16 17 18
+
+test-pg: ## run the database's tests on PostgreSQL 14 to 18 (PG_VERSIONS='14 18')
+	@TESTFLAGS='$(TESTFLAGS)' .ci/test-pg $(PG_VERSIONS)
+
+reproducible: ## build twice, in two directories, and compare the bytes
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && git archive HEAD | tar -x -C "$$dir" && \
+	build() { CGO_ENABLED=0 go build -C "$$1" -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o "$$2" ./cmd/fenceline; } && \
+	git archive --prefix=elsewhere/ HEAD | tar -x -C "$$dir" && \
+	build "$$dir" "$$dir/one" && build "$$dir/elsewhere" "$$dir/two" && cmp "$$dir/one" "$$dir/two" && \
+	echo "equal: $$(sha256sum <"$$dir/one")"
+
 check: ## formatting, vet, generated views, staticcheck, builds for other systems
 	@echo gofmt; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted" >&2; exit 1; fi
@@ -49,7 +62,8 @@ check: ## formatting, vet, generated views, staticcheck, builds for other system
 	GOOS=darwin go build ./...
 	GOOS=windows go build ./...
 	@echo imports; if go list -deps ./cmd/... | grep /storetest; then echo "the binary must not hold the tests' database server" >&2; exit 1; fi
-	sh -n .ci/run
+	sh -n .ci/run && sh -n .ci/test-pg
+	cd docs/monitoring && go test .
 
 bench: bench-deps ## measure beside other job systems: one table, and bench/bench.json (ARGS='-rows drain …')
 	@cd bench && go build -o ../bin/bench . && exec ../bin/bench $(ARGS)
