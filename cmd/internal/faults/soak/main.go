@@ -19,7 +19,7 @@ import (
 var cli struct {
 	Minutes   float64       `name:"minutes" default:"10" help:"How long the scenes are played, but for their beginnings and ends."`
 	Seed      uint64        `name:"seed" help:"Which faults befall whom; a fresh one is drawn and printed otherwise."`
-	JSON      string        `name:"json" default:"soak.json" help:"Where the figures are written."`
+	JSON      string        `name:"json" default:"bin/soak.json" help:"Where the figures are written."`
 	Scene     []string      `name:"scene" help:"Play these alone: storm, disk full, failover, database clock, PgBouncer, two versions, control."`
 	Histories int           `name:"histories" default:"-1" help:"Random histories to hold against the model; -1 for 2,000 a minute, 0 for none."`
 	Fuzz      time.Duration `name:"fuzz" default:"-1s" help:"How long each fuzz target runs; negative for 2 s a minute, 0 for not at all."`
