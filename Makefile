@@ -17,7 +17,7 @@ MINUTES ?= 10
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
+.PHONY: help build run test test-migrations scale test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,12 @@ reproducible: ## build twice, in two directories, and compare the bytes
 	git archive --prefix=elsewhere/ HEAD | tar -x -C "$$dir" && \
 	build "$$dir" "$$dir/one" && build "$$dir/elsewhere" "$$dir/two" && cmp "$$dir/one" "$$dir/two" && \
 	echo "equal: $$(sha256sum <"$$dir/one")"
+
+test-migrations: ## migrate two million jobs under a full load of renewals (MIGRATE_JOBS=…)
+	MIGRATE_JOBS=$${MIGRATE_JOBS:-2000000} go test -count 1 -timeout 60m -v -run NoRenewalIsMissed ./store
+
+scale: ## measure what docs/scaling.md says: processes, a standby, a failover (ARGS='--only …')
+	@go run ./cmd/internal/scale $(ARGS)
 
 check: ## formatting, vet, generated views, staticcheck, builds for other systems
 	@echo gofmt; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \

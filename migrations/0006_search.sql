@@ -3,6 +3,11 @@
 
 -- +goose Up
 
+-- Both at once and before anything is made: whoever writes holds both, and
+-- would wait for the one while this waits for the other.
+lock table fenceline.transitions in share row exclusive mode;
+lock table fenceline.jobs in access exclusive mode;
+
 -- One more entry for each job that ends, at the right edge of the index; a
 -- claim, a renewal and an enqueue write nothing here.
 create index jobs_finished on fenceline.jobs (state, finished_at, id)

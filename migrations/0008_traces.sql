@@ -2,10 +2,6 @@
 
 -- +goose Up
 
--- The table is locked for a moment. Rather than make every verb wait behind a
--- long reading of it, this gives up and can be run again.
-set local lock_timeout = '10s';
-
 alter table fenceline.jobs add column trace text;
 -- New rows only: there is none yet to be looked at.
 alter table fenceline.jobs add constraint trace_is_a_traceparent

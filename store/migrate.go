@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -70,10 +72,20 @@ func migrate(ctx context.Context, url string, step func(*goose.Provider) error) 
 			return fmt.Errorf("create schema fenceline: %w", err)
 		}
 	}
-	return migrateLocked(cfg, step)
+	return migrateLocked(ctx, cfg, step)
 }
 
-func migrateLocked(cfg *pgx.ConnConfig, step func(*goose.Provider) error) error {
+// A migration needs a table for itself for a moment. While it waits for that,
+// every verb waits behind it; so it gives up before PostgreSQL looks for
+// deadlocks, which it does after a second, and tries again.
+const (
+	migrateLockTimeout = "500ms"
+	migratePatience    = 2 * time.Minute
+)
+
+func migrateLocked(ctx context.Context, cfg *pgx.ConnConfig, step func(*goose.Provider) error) error {
+	cfg = cfg.Copy()
+	cfg.RuntimeParams["lock_timeout"] = migrateLockTimeout
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
 	versions, err := database.NewStore(goose.DialectPostgres, versionTable)
@@ -84,10 +96,26 @@ func migrateLocked(cfg *pgx.ConnConfig, step func(*goose.Provider) error) error 
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
-	if err := step(provider); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	for end := time.Now().Add(migratePatience); ; {
+		err := step(provider)
+		if err == nil {
+			return nil
+		}
+		if !inTheWay(err) || time.Now().After(end) {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("migrate: %w", errors.Join(err, ctx.Err()))
+		case <-time.After(rand.N(time.Second)):
+		}
 	}
-	return nil
+}
+
+// inTheWay reports that a migration did nothing because others used a table.
+func inTheWay(err error) bool {
+	var told *pgconn.PgError
+	return errors.As(err, &told) && (told.Code == "55P03" || told.Code == "40P01")
 }
 
 // SchemaVersion reads the version of the database's schema, 0 when there is

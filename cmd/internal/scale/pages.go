@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// reader asks a console for pages, one after the other, and notes how long each
+// took, from the request to its last byte.
+type reader struct {
+	base   string
+	paths  []string
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	took   []time.Duration
+	bad    int
+}
+
+func read(ctx context.Context, base string, paths ...string) *reader {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reader{base: base, paths: paths, cancel: cancel}
+	r.done.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			began := time.Now()
+			if err := get(ctx, base+paths[i%len(paths)]); err == nil {
+				r.took = append(r.took, time.Since(began))
+			} else if len(r.took) > 0 && ctx.Err() == nil {
+				r.bad++
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	return r
+}
+
+func get(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return nil
+}
+
+// ready waits until the console answers.
+func (r *reader) ready(ctx context.Context) error {
+	var err error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = get(ctx, r.base+"/healthz"); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (r *reader) stop() []time.Duration {
+	r.cancel()
+	r.done.Wait()
+	if r.bad > 0 {
+		fmt.Printf("%d pages of %s failed\n", r.bad, r.base)
+	}
+	return r.took
+}
+
+func quantile(all []time.Duration, q float64) string {
+	if len(all) == 0 {
+		return "–"
+	}
+	slices.Sort(all)
+	return all[min(len(all)-1, int(q*float64(len(all))))].Round(100 * time.Microsecond).String()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/embedded"
+	"github.com/fenceline/fenceline/worker"
+)
+
+// processes drains the same number of jobs with more and more processes.
+func (m *machine) processes(ctx context.Context) error {
+	server, _, err := m.start(ctx, "processes", nil)
+	if err != nil {
+		return err
+	}
+	defer server.Stop(context.WithoutCancel(ctx))
+	st, err := store.Open(ctx, store.Config{URL: address(server), MaxConns: 4})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	conn, err := pgx.Connect(ctx, address(server))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	fmt.Printf("\n%-28s %8s %10s %18s %12s %12s\n", "processes", "jobs", "jobs/s", "of each worker", "page p50", "page p99")
+	for _, l := range []struct{ workers, consoles int }{{1, 0}, {2, 0}, {4, 0}, {4, 2}} {
+		if err := m.drain(ctx, st, conn, server, l.workers, l.consoles); err != nil {
+			return err
+		}
+	}
+	report, err := st.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("verify: ok %v, %d jobs, %d transitions, %d refused\n", report.OK, report.Jobs, report.Transitions, report.Refused)
+	return nil
+}
+
+func (m *machine) drain(ctx context.Context, st *store.Store, conn *pgx.Conn, server *embedded.Server, workers, consoles int) error {
+	queue := fmt.Sprintf("q%d-%d", workers, consoles)
+	if err := enqueue(ctx, st, queue, cli.Jobs); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "vacuum analyze fenceline.jobs"); err != nil {
+		return err
+	}
+	var all []*exec.Cmd
+	defer func() { end(all) }()
+	var pages []*reader
+	for i := range consoles {
+		listen := fmt.Sprintf("127.0.0.1:%d", 9481+i)
+		cmd, err := m.spawn(address(server), "serve", "--workers", "0", "--listen", listen)
+		if err != nil {
+			return err
+		}
+		all = append(all, cmd)
+		r := read(ctx, "http://"+listen, "/", "/jobs", "/jobs?state=completed")
+		if err := r.ready(ctx); err != nil {
+			return err
+		}
+		pages = append(pages, r)
+	}
+	for range workers {
+		cmd, err := m.spawn(address(server), "worker", "--workers", "0", "--queue", queue+"=500")
+		if err != nil {
+			return err
+		}
+		all = append(all, cmd)
+	}
+	for left := cli.Jobs; left > 0; time.Sleep(50 * time.Millisecond) {
+		if err := conn.QueryRow(ctx, "select count(*) from fenceline.jobs where queue = $1 and state <> 'completed'", queue).Scan(&left); err != nil {
+			return err
+		}
+	}
+	var seconds float64
+	var each []int64
+	err := conn.QueryRow(ctx, `
+		with of as (select worker, count(*) as n, min(claimed_at) as began, max(finished_at) as ended from fenceline.jobs where queue = $1 group by worker)
+		select extract(epoch from max(ended) - min(began))::float8, array_agg(n order by n) from of`, queue).Scan(&seconds, &each)
+	if err != nil {
+		return err
+	}
+	var took []time.Duration
+	for _, r := range pages {
+		took = append(took, r.stop()...)
+	}
+	fmt.Printf("%-28s %8d %10.0f %18s %12s %12s\n", fmt.Sprintf("%d workers, %d consoles", workers, consoles), cli.Jobs, float64(cli.Jobs)/seconds,
+		fmt.Sprintf("%d–%d", slices.Min(each), slices.Max(each)), quantile(took, 0.5), quantile(took, 0.99))
+	return nil
+}
+
+func enqueue(ctx context.Context, st *store.Store, queue string, n int) error {
+	batch := slices.Repeat([]store.Request{{Kind: worker.KindNoop, Queue: queue, Actor: "scale"}}, min(n, 5000))
+	for ; n > 0; n -= len(batch) {
+		if _, err := st.EnqueueMany(ctx, batch[:min(n, len(batch))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
