@@ -208,7 +208,8 @@ create table fenceline.workers (
   kinds       jsonb not null, -- milliseconds of lease by name
   stopped_how text
 ) with (fillfactor = 50);
-create index workers_seen on fenceline.workers (started_at) where stopped_at is null;
+create index workers_there on fenceline.workers (started_at) where stopped_at is null;
+create index workers_ended on fenceline.workers (stopped_at) where stopped_at is not null;
 grant select, insert, update on fenceline.workers to fenceline_runtime;
 
 -- forget_workers removes what is known of workers that ended, or were not seen,

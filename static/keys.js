@@ -44,6 +44,7 @@ const keys = {
   n: show,
   r: () => act('requeue'),
   t: () => act('terminate'),
+  p: () => ['pause', 'drain', 'resume'].forEach(act),
 };
 
 let gone = -Infinity; // when g was pressed

@@ -139,7 +139,7 @@ with clock as materialized (
   from verdict v
   where v.verdict not in ('unknown_worker', 'past')
 )
-select v.verdict, ` + notified + ` and ` + workNotified + ` from verdict v`
+select v.verdict, v.at, ` + notified + ` and ` + workNotified + ` from verdict v`
 
 // Pause keeps jobs of a queue, of a kind, or all jobs from being claimed, until
 // the end or until somebody resumes them. Running ones go on. When Pause has
@@ -199,6 +199,7 @@ func (s *Store) control(ctx context.Context, action Action, p ControlParams, end
 	}
 	type result struct {
 		verdict string
+		at      time.Time
 		control Control
 	}
 	out, err := inTx(ctx, s.pool, func(tx pgx.Tx) (r result, err error) {
@@ -207,7 +208,7 @@ func (s *Store) control(ctx context.Context, action Action, p ControlParams, end
 		}
 		var mark bool
 		err = tx.QueryRow(ctx, controlSQL, string(p.Scope)+":"+p.Name, string(p.Scope), p.Name, *p.Seen, p.Actor, p.Reason,
-			string(action), after, until, l.Concurrency, l.Rate.N, l.Rate.Per.Microseconds()).Scan(&r.verdict, &mark)
+			string(action), after, until, l.Concurrency, l.Rate.N, l.Rate.Per.Microseconds()).Scan(&r.verdict, &r.at, &mark)
 		if err != nil {
 			return r, fmt.Errorf("%s %s %q: %w", action, p.Scope, p.Name, err)
 		}
@@ -222,7 +223,7 @@ func (s *Store) control(ctx context.Context, action Action, p ControlParams, end
 	case out.verdict == "past":
 		return Control{}, &InvalidError{"until", "must lie in the future"}
 	case out.verdict != "accepted":
-		return Control{}, &ControlConflictError{Action: action, Why: Conflict(out.verdict), Seen: *p.Seen, Control: out.control}
+		return Control{}, &ControlConflictError{Action: action, Why: Conflict(out.verdict), Seen: *p.Seen, Control: out.control, At: out.at.UTC()}
 	}
 	return out.control, nil
 }

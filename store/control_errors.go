@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrNoWorker says that no such worker is known: it never was, or has been
@@ -16,9 +17,10 @@ const ConflictNotPaused Conflict = "not_paused"
 // control is now. Nothing was changed.
 type ControlConflictError struct {
 	Action  Action
-	Why     Conflict // [ConflictChanged], [ConflictNotPaused], or [ConflictAlreadyEnded] of a worker
-	Seen    int64    // the revision that the operator saw
-	Control Control  // as it stood under the lock
+	Why     Conflict  // [ConflictChanged], [ConflictNotPaused], or [ConflictAlreadyEnded] of a worker
+	Seen    int64     // the revision that the operator saw
+	Control Control   // as it stood under the lock
+	At      time.Time // when that was, on the database's clock
 }
 
 func (e *ControlConflictError) Error() string {

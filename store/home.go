@@ -54,6 +54,8 @@ type Home struct {
 	States   map[State]Count
 	Newest   []Job
 	Refusals []Transition // newest first
+
+	Unhandled []Unhandled // work that waits in front while no live worker would claim it, longest first
 }
 
 // TotalRefused is the number of refused writes in the window.
@@ -136,7 +138,7 @@ func (s *Store) Home(ctx context.Context) (Home, error) {
 		return Home{}, fmt.Errorf("read home: %w", err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest} {
+	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled} {
 		if err := read(ctx, tx); err != nil {
 			return Home{}, fmt.Errorf("read home: %w", err)
 		}

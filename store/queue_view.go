@@ -147,6 +147,11 @@ order by a.id desc limit $2`, string(scope)+":"+name, maxChanges)
 	})
 }
 
+// touched reports whether anything tells of a kind.
+func (k *Kind) touched() bool {
+	return k != nil && (k.Control.Revision > 0 || k.Running+k.Waiting > 0 || k.Recent.active() || k.handled)
+}
+
 // KindView is what the page of one kind shows.
 type KindView struct {
 	Now       time.Time
@@ -167,14 +172,18 @@ func (s *Store) Kind(ctx context.Context, name string) (KindView, error) {
 	}
 	r := queueReading{queues: map[string]*Queue{}, kinds: map[string]*Kind{}}
 	v := KindView{Kind: Kind{Name: name, Control: Control{Scope: ScopeKind, Name: name}}}
-	err := s.snapshot(ctx, r.controls, r.running, r.recent, r.starts, r.workers, r.heads, func(ctx context.Context, tx pgx.Tx) (err error) {
+	err := s.snapshot(ctx, r.controls, r.running, r.recent, r.starts, r.workers, r.heads, func(ctx context.Context, tx pgx.Tx) error {
+		c, err := control(ctx, tx, ScopeKind, name)
+		r.kind(name).Control = c
+		return err
+	}, func(ctx context.Context, tx pgx.Tx) (err error) {
 		v.Changes, err = controlChanges(ctx, tx, ScopeKind, name)
 		return err
 	})
 	if err != nil {
 		return KindView{}, fmt.Errorf("read kind %q: %w", name, err)
 	}
-	if k := r.kinds[name]; k != nil {
+	if r.kinds[name].touched() {
 		v.Known = true
 		for _, w := range r.working {
 			if _, handles := w.Kinds[name]; handles {

@@ -56,6 +56,7 @@ type Kind struct {
 	Workers int // live ones that handle it and claim
 	Waiting int64
 	Recent  Recent
+	handled bool // by a live worker, drained ones too
 }
 
 // Queues is what the page of all queues shows. Every time is the database's
@@ -139,30 +140,38 @@ func (r *queueReading) kind(name string) *Kind {
 	return k
 }
 
-// controls reads what is set, also for a queue that has nothing in force any
-// more: its revision is what the next change is bound to.
+// controls reads what is in force, and for everything and for the one queue also
+// what is not any more: its revision is what the next change is bound to.
 func (r *queueReading) controls(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `select `+controlColumns+`, c.in_force from fenceline.controls c
-		where c.scope <> 'worker' order by c.in_force desc, c.key limit $1`, maxControls)
-	if err != nil {
-		return err
-	}
 	r.out.All = Control{Scope: ScopeAll}
-	var inForce bool
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Control, error) {
-		return scanControl(before{row, []any{&inForce}})
-	})
-	for _, c := range all {
-		switch {
-		case c.Scope == ScopeAll:
-			r.out.All = c
-		case c.Scope == ScopeQueue:
-			r.queue(c.Name).Control = c
-		default:
-			r.kind(c.Name).Control = c
+	for _, sql := range []string{
+		`select ` + controlColumns + ` from fenceline.controls c where c.key in ('all:', 'queue:' || $1::text) limit $2`,
+		`select ` + controlColumns + ` from fenceline.controls c where c.in_force and c.scope in ('kind', 'queue') and $1::text is not null order by c.key limit $2`,
+	} {
+		rows, err := tx.Query(ctx, sql, r.only, maxControls)
+		if err != nil {
+			return err
+		}
+		set, err := pgx.CollectRows(rows, scanControl)
+		if err != nil {
+			return err
+		}
+		for _, c := range set {
+			r.set(c)
 		}
 	}
-	return err
+	return nil
+}
+
+func (r *queueReading) set(c Control) {
+	switch c.Scope {
+	case ScopeAll:
+		r.out.All = c
+	case ScopeQueue:
+		r.queue(c.Name).Control = c
+	case ScopeKind:
+		r.kind(c.Name).Control = c
+	}
 }
 
 const runningSQL = `

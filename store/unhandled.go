@@ -68,7 +68,7 @@ func (r *queueReading) workers(ctx context.Context, tx pgx.Tx) (err error) {
 		}
 		if r.only == "" || w.Queues[r.only] > 0 {
 			for name := range w.Kinds {
-				r.kind(name)
+				r.kind(name).handled = true
 			}
 		}
 	}
@@ -108,19 +108,21 @@ func (u *Unhandled) judge(live []Worker) bool {
 // Unhandled returns what waits at the heads of the queues while no live worker
 // would claim it, longest first.
 func (s *Store) Unhandled(ctx context.Context) ([]Unhandled, error) {
-	var heads []head
-	var live []Worker
-	err := s.snapshot(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		heads, err = readHeads(ctx, tx, "")
-		return err
-	}, func(ctx context.Context, tx pgx.Tx) (err error) {
-		live, err = liveWorkers(ctx, tx)
-		return err
-	})
-	if err != nil {
+	var h Home
+	if err := s.snapshot(ctx, h.readUnhandled); err != nil {
 		return nil, fmt.Errorf("look for work that nobody takes: %w", err)
 	}
-	return unhandled(heads, live), nil
+	return h.Unhandled, nil
+}
+
+func (h *Home) readUnhandled(ctx context.Context, tx pgx.Tx) error {
+	heads, err := readHeads(ctx, tx, "")
+	if err != nil || len(heads) == 0 {
+		return err
+	}
+	live, err := liveWorkers(ctx, tx)
+	h.Unhandled = unhandled(heads, live)
+	return err
 }
 
 // Prospects says what keeps a waiting job from being claimed, or who might claim

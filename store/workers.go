@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,12 +49,18 @@ func (s *Store) RegisterWorker(ctx context.Context, w WorkerStart) error {
 	for _, k := range w.Kinds {
 		kinds[k.Kind] = k.Lease.Milliseconds()
 	}
-	queues := w.Queues
-	if queues == nil {
-		queues = map[string]int{}
+	slots := make(map[string]int, len(w.Queues))
+	maps.Copy(slots, w.Queues)
+	queues, err := json.Marshal(slots)
+	if err != nil {
+		return fmt.Errorf("register the worker: %w", err)
 	}
-	_, err := s.pool.Exec(ctx, registerSQL, w.ID, w.Beat.Microseconds(), w.PID,
-		cut(storable(w.Host), 255), cut(storable(w.Version), 255), cut(storable(w.Program), 255), queues, kinds)
+	leases, err := json.Marshal(kinds)
+	if err != nil {
+		return fmt.Errorf("register the worker: %w", err)
+	}
+	_, err = s.pool.Exec(ctx, registerSQL, w.ID, w.Beat.Microseconds(), w.PID,
+		cut(storable(w.Host), 255), cut(storable(w.Version), 255), cut(storable(w.Program), 255), string(queues), string(leases))
 	if err != nil {
 		return fmt.Errorf("register the worker: %w", err)
 	}

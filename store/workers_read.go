@@ -119,13 +119,19 @@ type Holder struct {
 func (s *Store) Workers(ctx context.Context) (out Workers, err error) {
 	held := map[string]int64{}
 	err = s.snapshot(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `select `+workerColumns+fromWorkers+`
-			order by w.stopped_at is not null, w.stopped_at desc, w.started_at desc, w.id limit $1`, maxWorkers+1)
-		if err != nil {
-			return err
-		}
-		if out.Workers, err = pgx.CollectRows(rows, scanWorker); err != nil {
-			return err
+		for _, sql := range []string{
+			` where w.stopped_at is null order by w.started_at desc limit $1`,
+			` where w.stopped_at is not null order by w.stopped_at desc limit $1`,
+		} {
+			rows, err := tx.Query(ctx, `select `+workerColumns+fromWorkers+sql, maxWorkers+1-len(out.Workers))
+			if err != nil {
+				return err
+			}
+			some, err := pgx.CollectRows(rows, scanWorker)
+			if err != nil {
+				return err
+			}
+			out.Workers = append(out.Workers, some...)
 		}
 		return tx.QueryRow(ctx, "select clock_timestamp()").Scan(&out.Now)
 	}, func(ctx context.Context, tx pgx.Tx) error {

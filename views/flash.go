@@ -10,12 +10,20 @@ const (
 	FlashTerminated Flash = "terminated"
 	FlashDrill      Flash = "drill"
 	FlashDrillBusy  Flash = "drill-running"
+	FlashPaused     Flash = "paused"
+	FlashResumed    Flash = "resumed"
+	FlashLimited    Flash = "limited"
+	FlashDrained    Flash = "drained"
 )
 
 var flashTexts = map[Flash]string{
 	FlashRequeued:   "Requeued. The next claim gets the next generation; whatever an older attempt still writes is refused.",
 	FlashTerminated: "Terminated. Nothing an attempt writes is accepted from here on; effects outside the database may still be under way.",
 	FlashDrill:      "The drill is running with two real processes. Watch this page: the first one's late result will be refused.",
+	FlashPaused:     "Paused. Nothing of it is claimed from here on; what runs goes on.",
+	FlashResumed:    "Resumed. Jobs are claimed again.",
+	FlashLimited:    "Set. The limits hold over all processes from the next claim on.",
+	FlashDrained:    "The worker claims no more, and finishes what it holds.",
 	FlashDrillBusy:  "A drill is already running. This is its job.",
 }
 

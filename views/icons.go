@@ -11,6 +11,7 @@ var iconPaths = map[string]string{
 	string(store.Completed):  "M4.6 8.3 10 2.4l1.2 1.1-6.5 7.2L.9 7l1.1-1.2z",
 	string(store.Discarded):  "M2.6 1.5 6 4.9l3.4-3.4 1.1 1.1L7.1 6l3.4 3.4-1.1 1.1L6 7.1l-3.4 3.4-1.1-1.1L4.9 6 1.5 2.6z",
 	string(store.Terminated): "M2.2 2.2h7.6v7.6H2.2z",
+	"paused":                 "M2.5 1.5h2.6v9H2.5zm4.4 0h2.6v9H6.9z",
 	"refused":                "M6 .3 11.7 6 6 11.7.3 6z",
 	"alarm":                  "M6 .8 11.6 11H.4zm-.7 3.6v3h1.4v-3zm0 4v1.3h1.4V8.4z",
 }

@@ -13,11 +13,14 @@ var shortcuts = []shortcut{
 	{[]string{"/"}, "find a job"},
 	{[]string{"g", "h"}, "go to triage"},
 	{[]string{"g", "j"}, "go to jobs"},
+	{[]string{"g", "q"}, "go to queues"},
+	{[]string{"g", "w"}, "go to workers"},
 	{[]string{"j", "k"}, "next, previous row"},
 	{[]string{"Enter"}, "open the row"},
 	{[]string{"n"}, "show rows that wait"},
 	{[]string{"r"}, "requeue this job"},
 	{[]string{"t"}, "terminate this job"},
+	{[]string{"p"}, "pause, resume or drain what the page is about"},
 	{[]string{"Esc"}, "close, leave a field"},
 }
 

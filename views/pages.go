@@ -51,9 +51,10 @@ type ListProblem struct {
 // JobPage is one job's page.
 type JobPage struct {
 	Frame
-	View store.JobView
-	Zoom int64 // the generation to which the lanes zoom; 0 shows all
-	Full bool  // shows every lane and transition instead of the newest
+	View  store.JobView
+	Ahead store.Prospects // of a job that waits: who would claim it, and what is set for its queue and kind
+	Zoom  int64           // the generation to which the lanes zoom; 0 shows all
+	Full  bool            // shows every lane and transition instead of the newest
 }
 
 // ActionPage is the form of a requeue or terminate on a page of its own: what

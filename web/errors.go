@@ -25,6 +25,8 @@ type problem struct {
 	Message string // a sentence for a person; never an internal error's text
 	Field   string // the field or parameter at fault; empty when there is none
 	Job     *store.Job
+	Control *store.Control
+	At      time.Time     // the database's clock when Control was read
 	Retry   time.Duration // when it is worth trying again; 0 when it is not
 	cause   error
 }
@@ -44,6 +46,7 @@ func explain(err error) *problem {
 		syntax   *search.SyntaxError
 		key      *store.KeyConflictError
 		conflict *store.ConflictError
+		control  *store.ControlConflictError
 		tooLarge *http.MaxBytesError
 		routed   *echo.HTTPError
 	)
@@ -62,6 +65,10 @@ func explain(err error) *problem {
 		return &problem{Status: 409, Code: "key_conflict", Message: "belongs to job " + decimal(key.JobID) + ", which was enqueued by a different request", Field: "key"}
 	case errors.As(err, &conflict):
 		return &problem{Status: 409, Code: string(conflict.Why), Message: conflict.Error(), Job: &conflict.Job}
+	case errors.Is(err, store.ErrNoWorker):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such worker: it never was, or it ended more than a week ago."}
+	case errors.As(err, &control):
+		return &problem{Status: 409, Code: string(control.Why), Message: control.Error(), Control: &control.Control, At: control.At}
 	case errors.As(err, &tooLarge):
 		return &problem{Status: 413, Code: "too_large", Message: "The request's body is longer than " + decimal(tooLarge.Limit) + " bytes."}
 	case errors.Is(err, events.ErrClosed):

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -37,10 +38,21 @@ func (s *Server) job(c echo.Context) error {
 		return err
 	}
 	p := s.jobPage(s.frame(c), view)
+	if p.Ahead, err = s.ahead(c.Request().Context(), view.Job); err != nil {
+		return err
+	}
 	p.Position = unsigned(view.Horizon)
 	p.Zoom, _ = parseID(c.QueryParam(views.ParamZoom))
 	p.Full = c.QueryParam(views.ParamFull) == "1"
 	return page(c, http.StatusOK, views.Job(p))
+}
+
+// ahead looks at what a waiting job can expect.
+func (s *Server) ahead(ctx context.Context, j store.Job) (store.Prospects, error) {
+	if j.State.Terminal() || j.State == store.Running {
+		return store.Prospects{}, nil
+	}
+	return s.cfg.Store.Prospects(ctx, j.Queue, j.Kind)
 }
 
 // jobPage is what the page and its live patches are both made from.

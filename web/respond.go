@@ -92,10 +92,11 @@ func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
 // errorBody is every error of the API.
 type errorBody struct {
 	Error struct {
-		Code    string   `json:"code"`
-		Message string   `json:"message"`
-		Field   string   `json:"field,omitempty"`
-		Job     *jobJSON `json:"job,omitempty"`
+		Code    string       `json:"code"`
+		Message string       `json:"message"`
+		Field   string       `json:"field,omitempty"`
+		Job     *jobJSON     `json:"job,omitempty"`
+		Control *controlJSON `json:"control,omitempty"`
 	} `json:"error"`
 }
 
@@ -105,6 +106,10 @@ func (p *problem) body() errorBody {
 	if p.Job != nil {
 		j := jobOf(*p.Job)
 		b.Error.Job = &j
+	}
+	if p.Control != nil {
+		set := controlOf(*p.Control, p.At)
+		b.Error.Control = &set
 	}
 	return b
 }

@@ -149,6 +149,9 @@ func (j *jobRoom) render(ctx context.Context, r *room) error {
 		j.view.Now = j.view.Transitions[n-1].At
 	}
 	p := j.server.jobPage(views.Frame{URLs: j.server.urls, Asset: j.server.asset, Actor: Actor}, j.view)
+	if p.Ahead, err = j.server.ahead(ctx, j.view.Job); err != nil {
+		return err
+	}
 	parts, err := rendered(ctx, views.JobParts(p))
 	if err != nil {
 		return err

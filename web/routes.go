@@ -23,6 +23,13 @@ const (
 	routeAPIStream   = "/api/v1/jobs/:id/transitions/stream"
 	routeAPIRequeue  = "/api/v1/jobs/:id/requeue"
 	routeAPITerm     = "/api/v1/jobs/:id/terminate"
+	routeAPIQueues   = "/api/v1/queues"
+	routeAPIPause    = "/api/v1/queues/pause"
+	routeAPIResume   = "/api/v1/queues/resume"
+	routeAPILimit    = "/api/v1/queues/limit"
+	routeAPIWorkers  = "/api/v1/workers"
+	routeAPIDrain    = "/api/v1/workers/drain"
+	routeAPIUndrain  = "/api/v1/workers/resume"
 )
 
 // route is one line of the table. Names of users (kinds, queues, keys) stand
@@ -46,6 +53,13 @@ func (s *Server) routes() []route {
 		{path: views.RouteRequeue, method: post, handler: s.requeue, what: "requeue, bound to the revision seen"},
 		{path: views.RouteTerminate, method: post, handler: s.terminate, what: "terminate, bound to the revision seen"},
 		{path: views.RouteReveal, method: post, handler: s.reveal, what: "show a payload and record who looked"},
+		{path: views.RouteQueues, method: get, handler: s.queues, what: "all queues and kinds, or the one that the query names"},
+		{path: views.RoutePause, method: post, handler: s.pause, what: "pause a queue, a kind or everything"},
+		{path: views.RouteResume, method: post, handler: s.resume, what: "resume what is paused"},
+		{path: views.RouteLimit, method: post, handler: s.limit, what: "limit a queue or a kind over all processes"},
+		{path: views.RouteWorkers, method: get, handler: s.workers, what: "all workers, or the one that the query names"},
+		{path: views.RouteDrain, method: post, handler: s.drainWorker, what: "keep a worker from claiming more"},
+		{path: views.RouteUndrain, method: post, handler: s.resumeWorker, what: "let a drained worker claim again"},
 		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
 
 		{path: routeHealth, method: get, handler: plain(s.probes.health), what: "whether the process lives"},
@@ -61,6 +75,13 @@ func (s *Server) routes() []route {
 		{path: routeAPIStream, method: get, handler: refuseForeignReader(s.apiStream), what: "a job's transitions as they happen", stream: true},
 		{path: routeAPIRequeue, method: post, handler: s.apiRequeue, what: "requeue, bound to the revision seen"},
 		{path: routeAPITerm, method: post, handler: s.apiTerminate, what: "terminate, bound to the revision seen"},
+		{path: routeAPIQueues, method: get, handler: s.apiQueues, what: "all queues and kinds, or the one that the query names"},
+		{path: routeAPIPause, method: post, handler: s.apiPause, what: "pause a queue, a kind or everything"},
+		{path: routeAPIResume, method: post, handler: s.apiResume, what: "resume what is paused"},
+		{path: routeAPILimit, method: post, handler: s.apiLimit, what: "limit a queue or a kind over all processes"},
+		{path: routeAPIWorkers, method: get, handler: s.apiWorkers, what: "all workers, or the one that the query names"},
+		{path: routeAPIDrain, method: post, handler: s.apiDrain, what: "keep a worker from claiming more"},
+		{path: routeAPIUndrain, method: post, handler: s.apiUndrain, what: "let a drained worker claim again"},
 	}
 	if s.cfg.Metrics != nil {
 		all = append(all, route{path: routeMetrics, method: get, handler: echo.WrapHandler(s.probes.figures()), what: "figures for Prometheus"})

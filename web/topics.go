@@ -27,6 +27,10 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 		return &reading{server: s, read: readHome}, nil
 	case topic == views.TopicJobs:
 		return &reading{server: s, read: readRows(views.List{})}, nil
+	case topic == views.TopicQueues:
+		return &reading{server: s, read: readQueues}, nil
+	case topic == views.TopicWorkers:
+		return &reading{server: s, read: readWorkers}, nil
 	case strings.HasPrefix(topic, topicJob):
 		if id, ok := parseID(topic[len(topicJob):]); ok {
 			return &jobRoom{server: s, id: id}, nil
@@ -46,7 +50,14 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 		}
 		return &reading{server: s, read: readRows(views.List{Filter: store.Filter{Query: l.Query}, Kept: l.Kept})}, nil
 	}
-	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, or job: and a job's id"}
+	for prefix, read := range namedReadings {
+		if escaped, ok := strings.CutPrefix(topic, prefix); ok {
+			if name, err := url.QueryUnescape(escaped); err == nil && name != "" {
+				return &reading{server: s, read: read(name)}, nil
+			}
+		}
+	}
+	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, queues, workers, or job: and a job's id, or queue:, kind: or worker: and a name as it stands in a query"}
 }
 
 func parseIDs(text string) ([]int64, bool) {
