@@ -17,9 +17,9 @@ import (
 )
 
 type serveCmd struct {
-	Listen string   `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only: there are no accounts, so whoever reaches the console may act."`
-	Prefix string   `name:"prefix" env:"FENCELINE_PREFIX" placeholder:"/PATH" group:"Console" help:"The path under which a proxy mounts the console."`
-	Hosts  []string `name:"host" env:"FENCELINE_HOST" placeholder:"NAME" group:"Console" help:"One more name under which a proxy or tunnel reaches the console; others than localhost, 127.0.0.1 and ::1 are refused. May be repeated."`
+	Listen string    `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only: there are no accounts, so whoever reaches the console may act."`
+	Prefix string    `name:"prefix" env:"FENCELINE_PREFIX" placeholder:"/PATH" group:"Console" help:"The path under which a proxy mounts the console."`
+	Hosts  []string  `name:"host" env:"FENCELINE_HOST" placeholder:"NAME" group:"Console" help:"One more name under which a proxy or tunnel reaches the console; others than localhost, 127.0.0.1 and ::1 are refused. May be repeated."`
 	Traces traceLink `name:"trace-url" env:"FENCELINE_TRACE_URL" placeholder:"URL" group:"Console" help:"Where a job's trace is shown, with {trace} in place of its id."`
 	database
 	pool
