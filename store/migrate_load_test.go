@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
@@ -80,7 +82,7 @@ func TestNoRenewalIsMissedWhileManyJobsAreMigrated(t *testing.T) {
 	f.owner = f.connect()
 	f.migrateTo(published)
 	jobs := size(t, "MIGRATE_JOBS", 20_000)
-	const lanes, each, term = 4, 250, 20 * time.Second
+	const lanes, each, term = 4, 250, 30 * time.Second
 	f.exec("begin") // for one now()
 	f.exec(`insert into fenceline.jobs (kind, state, generation, revision, attempt_id, attempt_end, attempts_used, created_at, run_at, lease_until, claimed_at, finished_at, result, result_attempt_id, result_generation)
 		select 'report', 'completed', 1, 3, md5(i::text)::uuid, 'completed', 1, now(), now(), now() + interval '1 hour', now(), now(), '{"sum": 1}', md5(i::text)::uuid, 1
@@ -112,9 +114,15 @@ func TestNoRenewalIsMissedWhileManyJobsAreMigrated(t *testing.T) {
 	var lane sync.WaitGroup
 	for i := range held {
 		lane.Go(func() {
+			began := time.Now()
 			for ctx.Err() == nil {
-				began := time.Now()
 				out, err := old.Renew(f.ctx, fmt.Sprint("w", i), held[i])
+				// A worker that waited in vain for the table offers it again, and
+				// has the rest of the lease to do so.
+				var told *pgconn.PgError
+				if errors.As(err, &told) && told.Code == "55P03" {
+					continue
+				}
 				if err != nil {
 					t.Errorf("renew: %v", err)
 					return
@@ -127,6 +135,7 @@ func TestNoRenewalIsMissedWhileManyJobsAreMigrated(t *testing.T) {
 				}
 				renewed.Add(int64(len(out)))
 				longest.Store(max(longest.Load(), int64(time.Since(began))))
+				began = time.Now()
 			}
 		})
 	}

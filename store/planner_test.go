@@ -153,7 +153,16 @@ func literal(v any) string {
 	case nil:
 		return "null"
 	case time.Duration:
-		return quote(fmt.Sprint(v.Seconds(), " seconds"))
+		return quote(fmt.Sprint(v.Microseconds(), " microseconds"))
+	case time.Time:
+		return quote(v.Format(time.RFC3339Nano))
+	case []byte:
+		return quote(string(v))
+	case *int64:
+		if v == nil {
+			return "null"
+		}
+		return fmt.Sprint(*v)
 	}
 	of := reflect.ValueOf(v)
 	if of.Kind() != reflect.Slice {

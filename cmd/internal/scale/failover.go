@@ -129,6 +129,13 @@ func (m *machine) pagesOfStandby(ctx context.Context, standby *embedded.Server) 
 	}
 	time.Sleep(cli.Seconds)
 	took := r.stop()
+	for _, ask := range []struct{ method, path, body string }{{"GET", "/readyz", ""}, {"POST", "/api/v1/jobs", `{"kind": "noop"}`}} {
+		said, err := answer(ctx, ask.method, "http://127.0.0.1:9489"+ask.path, ask.body)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("  %s %s there: %s\n", ask.method, ask.path, said)
+	}
 	fmt.Printf("  pages read from the standby: %d, p50 %s, p99 %s\n", len(took), quantile(took, 0.5), quantile(took, 0.99))
 	return nil
 }

@@ -32,6 +32,10 @@ func (m *machine) processes(ctx context.Context) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	fmt.Printf("\n%-28s %8s %10s %18s %12s %12s\n", "processes", "jobs", "jobs/s", "of each worker", "page p50", "page p99")
+	var start string
+	if err := conn.QueryRow(ctx, "select pg_current_wal_lsn()::text").Scan(&start); err != nil {
+		return err
+	}
 	for _, l := range []struct{ workers, consoles int }{{1, 0}, {2, 0}, {4, 0}, {4, 2}} {
 		if err := m.drain(ctx, st, conn, server, l.workers, l.consoles); err != nil {
 			return err
@@ -41,6 +45,14 @@ func (m *machine) processes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var wal, jobs, log float64
+	err = conn.QueryRow(ctx, `select pg_wal_lsn_diff(pg_current_wal_lsn(), $1::text::pg_lsn)::float8, pg_total_relation_size('fenceline.jobs')::float8,
+		(select sum(pg_total_relation_size(relid)) from pg_partition_tree('fenceline.transitions'))::float8`, start).Scan(&wal, &jobs, &log)
+	if err != nil {
+		return err
+	}
+	n := float64(report.Jobs)
+	fmt.Printf("of each job, enqueued and worked: %.0f bytes of WAL, %.0f of jobs, %.0f of log, indexes included; %.2f transitions\n", wal/n, jobs/n, log/n, float64(report.Transitions)/n)
 	fmt.Printf("verify: ok %v, %d jobs, %d transitions, %d refused\n", report.OK, report.Jobs, report.Transitions, report.Refused)
 	return nil
 }
