@@ -15,11 +15,17 @@ begin
     when unique_violation or duplicate_object then null;
   end;
   begin
-    if not pg_has_role(current_user, 'fenceline_runtime', 'member') then
+    -- From PostgreSQL 16 on, a member may lack the right to act as the role.
+    if not pg_has_role(current_user, 'fenceline_runtime',
+        case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end) then
       execute format('grant fenceline_runtime to %I', current_user);
     end if;
   exception
     when unique_violation then null;
+    -- From PostgreSQL 16 on, who did not make a role may not grant it. The owner
+    -- of the schema can do without; an administrator can grant it at any time.
+    when insufficient_privilege then
+      raise notice 'as an administrator: grant fenceline_runtime to %', current_user;
   end;
 end
 $$;

@@ -118,6 +118,11 @@ func tenant(t *testing.T) (owner, database *fixture) {
 	f.owner = f.connect()
 	role := "tenant_" + strings.ToLower(rand.Text()[:12])
 	f.exec("create role " + role + " login createrole")
+	// From PostgreSQL 16 on, only an administrator can give what others made.
+	f.exec(`do $$ begin
+		if current_setting('server_version_num')::int >= 160000 and exists (select from pg_roles where rolname = 'fenceline_runtime') then
+			execute 'grant fenceline_runtime to ` + role + `';
+		end if; end $$`)
 	f.exec("do $$ begin execute format('alter database %I owner to " + role + "', current_database()); end $$")
 	t.Cleanup(func() {
 		f.owner.Exec(context.Background(), "reassign owned by "+role+" to current_user; drop owned by "+role+" cascade; drop role "+role)

@@ -104,6 +104,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// actAs is the right to act as a role. Before PostgreSQL 16 every member has it.
+const actAs = `case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end`
+
 // prepare sets what every connection starts with and asks the server, once,
 // what it is. Nothing here is session state that the protocol relies on: the
 // guards hold without it.
@@ -146,7 +149,7 @@ func prepare(ctx context.Context, conn *pgx.ConnConfig, cfg Config) error {
 	var acting string
 	var member bool
 	err = probe.QueryRow(ctx, `select current_user,
-		exists (select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, 'member'))`,
+		exists (select from pg_roles where rolname = $1 and pg_has_role(current_user, oid, `+actAs+`))`,
 		RuntimeRole).Scan(&acting, &member)
 	if err != nil {
 		return fmt.Errorf("ask the database for its roles: %w", err)

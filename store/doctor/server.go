@@ -60,7 +60,8 @@ func (e *exam) runtimeRole(ctx context.Context) ([]Finding, error) {
 	defer conn.Close(context.WithoutCancel(ctx))
 	var user string
 	var there, member bool
-	err = conn.QueryRow(ctx, `select current_user, r.oid is not null, coalesce(pg_has_role(current_user, r.oid, 'member'), false)
+	err = conn.QueryRow(ctx, `select current_user, r.oid is not null, coalesce(pg_has_role(current_user, r.oid,
+		  case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end), false)
 		from (select) one left join pg_roles r on r.rolname = '`+store.RuntimeRole+`'`).Scan(&user, &there, &member)
 	switch {
 	case err != nil:
