@@ -159,8 +159,12 @@ func (p *parser) quoted() (string, string) {
 func (p *parser) term() (Term, string) {
 	if p.text[p.at] == '"' {
 		text, complaint := p.quoted()
-		if complaint == "" && !p.done() {
+		switch {
+		case complaint != "":
+		case !p.done():
 			complaint = "has something right behind its closing quote"
+		case text == "":
+			complaint = "is an empty key, which no job has"
 		}
 		return bare(text), orElse(complaint, checkText(text))
 	}

@@ -73,6 +73,7 @@ func TestAMistakeNamesItsTermItsPlaceAndAWayOut(t *testing.T) {
 		`queue:"b"c`:                             {1, `queue:"b"c`, "right behind its closing quote"},
 		`key:"a\x"`:                              {1, `key:"a\x"`, "backslash"},
 		"kind:a kind:b":                          {8, "kind:b", "write kind:a,b"},
+		`kind:a ""`:                              {8, `""`, "empty key"},
 		"1 2":                                    {3, "2", "write id:1,2"},
 		"attempts:many":                          {1, "attempts:many", "whole number"},
 		"attempts:>-1":                           {1, "attempts:>-1", "whole number"},
