@@ -176,13 +176,14 @@ func TestHostileRequestsAreNobodysFaultButTheClients(t *testing.T) {
 		for _, path := range []string{"/jobs/", "/api/v1/jobs/", "/static/", "/", "/api/", "/nowhere/"} {
 			send(g.get(path + value))
 		}
-		for _, name := range []string{"state", "kind", "before", "limit"} {
+		for _, name := range []string{"state", "kind", "before", "limit", "q", "search", "order", "columns"} {
 			send(g.get("/jobs?" + name + "=" + value))
 			send(g.get("/api/v1/jobs?" + name + "=" + value))
 		}
 		for _, header := range []string{"Last-Event-ID", "Cookie", "Accept", "Sec-Fetch-Site", "X-Forwarded-For", "Accept-Encoding"} {
 			send(g.get("/jobs", header+": "+value+"\r\n"))
 		}
+		send(g.post("/jobs/search", typeForm, "q="+value+"&was="+value+"&f-kind="+value+"&f-older="+value+"&search="+value))
 		send(g.get("/stream?topic="+value, "Last-Event-ID: "+value+"\r\n"))
 		for _, path := range []string{"requeue", "terminate", "reveal"} {
 			send(g.post("/jobs/"+fmt.Sprint(g.job)+"/"+path, typeForm, "seen="+value+"&reason="+value))

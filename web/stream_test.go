@@ -187,9 +187,9 @@ func TestHomeAndListsFollowWhatHappens(t *testing.T) {
 	running := c.follow("/stream?topic=jobs:state%3Drunning")
 	id := c.enqueue(store.Request{Kind: "fresh"})
 	home.await("shows the job", patch(`id="newest"`, "row-"+text(id)))
-	list.await("offers the row to the whole list only", patch("row-"+text(id), `#rows[data-want-state=&#34;&#34;]`))
+	list.await("offers the row to the whole list only", patch("row-"+text(id), `#rows[data-want=&#34;&#34;]`))
 	c.claim("w", "fresh", time.Minute)
-	running.await("offers the row to the list of what runs", patch("row-"+text(id), `[data-want-state=&#34;running&#34;]`))
+	running.await("offers the row to the list of what runs", patch("row-"+text(id), `[data-want=&#34;q=state%3Arunning&#34;]`))
 	list.await("changes the row", patch("row-"+text(id), "running"))
 }
 
@@ -198,7 +198,7 @@ func TestTheRowsOfAPageAreFollowedWhereTheyStand(t *testing.T) {
 	id := c.enqueue(store.Request{})
 	page := want(t, c.get("/jobs?state=available"), 200).body
 	topics := strings.Fields(between(page, `data-topics="`, `"`))
-	if len(topics) != 2 || topics[0] != "jobs:state=available" || topics[1] != "rows:"+text(id) {
+	if len(topics) != 2 || topics[0] != "jobs:q=state%3Aavailable" || topics[1] != "rows:"+text(id) {
 		t.Fatalf("topics %q", topics)
 	}
 	s := c.follow("/stream?topic=rows:" + text(id))
@@ -212,7 +212,7 @@ func TestTheRowsOfAPageAreFollowedWhereTheyStand(t *testing.T) {
 func TestTopicsThatCannotBeAreNamed(t *testing.T) {
 	c := open(t)
 	many := strings.Repeat("topic=home&", 51)
-	for _, q := range []string{"", "topic=", "topic=foo", "topic=job:", "topic=job:x", "topic=job:-1", "topic=job:9223372036854775808", "topic=rows:1,x", "topic=jobs:state=%zz", many} {
+	for _, q := range []string{"", "topic=", "topic=foo", "topic=job:", "topic=job:x", "topic=job:-1", "topic=job:9223372036854775808", "topic=rows:1,x", "topic=jobs:state=%zz", "topic=jobs:q%3Dstat%253Ax", "topic=jobs:q%3Dargs.x%253A1", many} {
 		a := c.get("/stream?" + q)
 		if a.status != 422 && a.status != 400 {
 			t.Errorf("%s: status %d", excerpt(q), a.status)

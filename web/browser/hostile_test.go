@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 	"github.com/fenceline/fenceline/views/chrometest"
 )
 
@@ -96,7 +97,7 @@ func TestHostileTextsStayTextsOnEveryPageThatEchoesThem(t *testing.T) {
 	tab.Load(s.url + "/jobs?kind=" + url.QueryEscape(markup))
 	tab.Live()
 	s.same("rows of the hostile kind", chrometest.Eval[int](tab, `document.querySelectorAll('#rows tr').length`), 1)
-	s.same("the kind in the form", chrometest.Eval[string](tab, `document.querySelector('main [name=kind]').value`), markup)
+	s.same("the kind in the form", chrometest.Eval[string](tab, `document.querySelector('main [name=f-kind]').value`), search.Quote(markup))
 	tab.Click("#rows a")
 	tab.Until(`document.querySelector('form[action$=reveal]') && document.readyState === 'complete'`)
 	s.same("the title", chrometest.Eval[bool](tab, `document.title.startsWith(`+literal(markup)+`)`), true)
