@@ -23,13 +23,18 @@ func TestTheListIsPagedNewestFirst(t *testing.T) {
 	}
 	first := runWith(t, onDB(db), "", "jobs", "list", "--limit", "3", "--json").wants(t, exitOK).object(t)
 	same(t, "the first page", idsOf(first), "5 4 3")
-	second := runWith(t, onDB(db), "", "jobs", "list", "--limit", "3", "--before", first["next"].(string), "--json").wants(t, exitOK).object(t)
+	second := runWith(t, onDB(db), "", "jobs", "list", "--limit", "3", "--after", first["next"].(string), "--json").wants(t, exitOK).object(t)
 	same(t, "the second page", idsOf(second), "2 1")
 	same(t, "its next", second["next"], nil)
 	odd := runWith(t, onDB(db), "", "jobs", "list", "--kind", "odd", "--state", "available", "--json").wants(t, exitOK).object(t)
 	same(t, "one kind", idsOf(odd), "4 2")
 	keyed := runWith(t, onDB(db), "", "jobs", "list", "--key", "2", "--json").wants(t, exitOK).object(t)
 	same(t, "one key", idsOf(keyed), "3")
+	found := runWith(t, onDB(db), "", "jobs", "list", "--search", `kind:odd,even -key:2 id:>1`, "--order", "oldest", "--json").wants(t, exitOK).object(t)
+	same(t, "a search", idsOf(found), "2 4 5")
+	same(t, "its order", found["order"], "oldest")
+	inArgs := runWith(t, onDB(db), "", "jobs", "list", "--search", `args.customer_id:12`, "--json").wants(t, exitOK).object(t)
+	same(t, "a search in args", idsOf(inArgs), "")
 	text := runWith(t, onDB(db), "", "jobs", "list").wants(t, exitOK).out
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) != 6 || strings.Index(lines[0], "KIND") != strings.Index(lines[1], "even") {
