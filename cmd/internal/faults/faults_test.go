@@ -46,8 +46,7 @@ func play(t *testing.T, s Scene) *Outcome {
 }
 
 // A machine that is too slow for the whole of a goal does what it can within
-// usually, and says so. It fails below a tenth of the faults, and when a figure
-// would be about nothing.
+// usually, and says so.
 const usually = 50 * time.Second
 
 func wantReached(t *testing.T, o *Outcome, g Goal) {
@@ -62,18 +61,15 @@ func wantReached(t *testing.T, o *Outcome, g Goal) {
 		if c.have < c.goal {
 			t.Logf("%d of %d %s: the rest did not fit into %s", c.have, c.goal, c.what, g.Most)
 		}
-		if c.have == 0 {
-			t.Errorf("none of %d %s", c.goal, c.what)
-		}
 	}
-	if 10*o.Total < g.Faults {
-		t.Errorf("only %d of %d faults", o.Total, g.Faults)
+	f := g.floor()
+	if v := o.Verdict; o.Total < f.Faults || v.StaleMade < f.Stale || v.CutsTotal < f.Cuts || v.Shown < f.Feed {
+		t.Error("that is too little to say anything")
 	}
 }
 
 // Reliability tests 26 to 31, 33, 34, 37, 51 and 52; case B47.
 func TestNothingIsLostDoubledOrAcceptedStaleUnderFaults(t *testing.T) {
-	t.Parallel()
 	goal := Goal{Faults: 200, Stale: 500, Cuts: 50, Feed: 20_000, Most: usually}
 	o := play(t, Storm(goal))
 	if n := o.Violations(); n != 0 {
@@ -84,7 +80,6 @@ func TestNothingIsLostDoubledOrAcceptedStaleUnderFaults(t *testing.T) {
 
 // What the judge says means nothing unless it can say something else.
 func TestWithoutTheFenceTheSameFaultsShowViolations(t *testing.T) {
-	t.Parallel()
 	goal := Goal{Faults: 20, Stale: 40, Most: usually}
 	o := play(t, Control(goal))
 	if v := o.Verdict; v.Stale == 0 || v.Invariants == 0 {
