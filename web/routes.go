@@ -115,9 +115,12 @@ func (s *Server) router() *echo.Echo {
 // database that says nothing must not look like a console that does.
 func (s *Server) bounded(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		ctx, cancel := context.WithTimeout(c.Request().Context(), s.cfg.Patience)
+		asked := c.Request()
+		ctx, cancel := context.WithTimeout(asked.Context(), s.cfg.Patience)
 		defer cancel()
-		c.SetRequest(c.Request().WithContext(ctx))
+		// What is answered to an error is rendered after the end of the handler.
+		defer c.SetRequest(asked)
+		c.SetRequest(asked.WithContext(ctx))
 		return next(c)
 	}
 }
