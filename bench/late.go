@@ -57,7 +57,7 @@ func late(ctx context.Context, s *server, node *peers) error {
 		}
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "system\ttaken over because\tA's late completion\t")
+	fmt.Fprintln(table, "system\tversion\ttaken over because\tA's late completion\t")
 	var failed error
 	for _, scene := range scenes {
 		fmt.Fprintf(os.Stderr, "%s …\n", scene.name)
@@ -70,7 +70,7 @@ func late(ctx context.Context, s *server, node *peers) error {
 		if v.Accepted {
 			word = "ACCEPTED"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", scene.name, scene.how, word, v.What)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", scene.name, versionOf(scene.name, node), scene.how, word, v.What)
 	}
 	return errors.Join(failed, table.Flush())
 }

@@ -57,13 +57,11 @@ func lateAsynq(ctx context.Context, _ string) (v verdict, err error) {
 		if err != nil {
 			return v, err
 		}
-		v.What = fmt.Sprintf("the task is %s, result %q, while B runs it", task.State, task.Result)
-		if v.Accepted = task.State == asynq.TaskStateCompleted; v.Accepted {
+		// The result is written by a call of its own, which asks nobody.
+		v.What = fmt.Sprintf("the task is %s, its result %q, while B runs it", task.State, task.Result)
+		if v.Accepted = task.State == asynq.TaskStateCompleted || string(task.Result) == "A"; v.Accepted {
 			break
 		}
-	}
-	if !v.Accepted {
-		v.What += ": A asked its own clock; the server would not have"
 	}
 	return v, nil
 }
