@@ -237,15 +237,6 @@ func (c *console) exec(sql string, args ...any) {
 	}
 }
 
-func (c *console) job(id int64) store.Job {
-	c.t.Helper()
-	j, err := c.store.Job(c.ctx, id)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return j
-}
-
 func (c *console) transitions(id int64) []store.Transition {
 	c.t.Helper()
 	all, err := c.store.Transitions(c.ctx, id, 0, 10000)
