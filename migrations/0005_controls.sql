@@ -13,8 +13,8 @@ create table fenceline.controls (
   paused_at    timestamptz,
   paused_until timestamptz, -- null: until somebody resumes it
   rate_per     interval,
-  concurrency  integer,
-  rate         integer,
+  concurrency  bigint,
+  rate         bigint,
   scope        text not null,
   name         text not null,
   paused_by    text,
@@ -192,15 +192,15 @@ create table fenceline.workers (
   seen_at     timestamptz not null,
   stopped_at  timestamptz,
   beat        interval not null, -- how often it tells
-  running     integer not null default 0,
-  unsettled   integer not null default 0, -- claims whose outcome is not stored yet, running ones included
+  running     bigint not null default 0,
+  unsettled   bigint not null default 0, -- claims whose outcome is not stored yet, running ones included
   claimed     bigint not null default 0,  -- since it began, as those below
   completed   bigint not null default 0,
   failed      bigint not null default 0,
   released    bigint not null default 0,
   refused     bigint not null default 0,
   lost        bigint not null default 0,
-  pid         integer not null,
+  pid         bigint not null,
   host        text not null,
   version     text not null,
   program     text not null,

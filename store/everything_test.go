@@ -100,7 +100,7 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 	step("home", 1)
 	_, err := s.Home(f.ctx)
 	check(err)
-	step("figures", 1)
+	step("figures", 7)
 	_, err = s.Figures(f.ctx)
 	check(err)
 	step("next due", 1)

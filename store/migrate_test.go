@@ -77,7 +77,7 @@ func TestASchemaThatDoesNotFitIsRefusedWithWhatToDo(t *testing.T) {
 		name, sql, tells string
 	}{
 		{"older", fmt.Sprintf("delete from %s where version_id = %d", store.VersionTable, newest), "run `fenceline migrate`"},
-		{"newer", fmt.Sprintf("insert into %s (version_id, is_applied) values (%d, true), (%d, true)", store.VersionTable, newest, newest+1), "use a newer program"},
+		{"newer", fmt.Sprintf("insert into %[1]s (version_id, is_applied) values (%[2]d, true), (%[3]d, true); update fenceline.compatibility set oldest = %[3]d", store.VersionTable, newest, newest+1), "use a newer program"},
 		{"without any", "drop schema fenceline cascade", "run `fenceline migrate`"},
 	} {
 		f.exec(c.sql)

@@ -55,7 +55,7 @@ func TestAConsoleIsReadyUntilTheSchemaDoesNotFit(t *testing.T) {
 	if _, err := c.owner.Exec(c.ctx, `insert into fenceline.schema_version (version_id, is_applied) values (99999, true)`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.owner.Exec(c.ctx, `delete from fenceline.schema_version where version_id < 99999`); err != nil {
+	if _, err := c.owner.Exec(c.ctx, `update fenceline.compatibility set oldest = 99999`); err != nil {
 		t.Fatal(err)
 	}
 	c.becomes(503, "99999")
