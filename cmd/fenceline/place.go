@@ -26,7 +26,9 @@ type place struct {
 	runtime string           // connection string of everything else
 	private bool             // a private server, whoever started it
 	server  *embedded.Server // one that was started here
+	dir     string           // its data directory
 	shared  bool             // others may have come to use it
+	leave   func()           // ends the use of one that was started elsewhere
 }
 
 // readable reads the addresses without using them.
@@ -82,14 +84,10 @@ func (d database) findOrStart(ctx context.Context, a *app) (place, error) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	for {
-		url, err := embedded.Find(d.DataDir)
-		if err == nil {
-			return privatePlace(url), nil
+		p, err := d.visit()
+		if errors.Is(err, embedded.ErrNotRunning) {
+			p, err = d.start(ctx, a)
 		}
-		if !errors.Is(err, embedded.ErrNotRunning) {
-			return place{}, err
-		}
-		p, err := d.start(ctx, a)
 		if !errors.Is(err, embedded.ErrInUse) {
 			return p, err
 		}
@@ -101,13 +99,33 @@ func (d database) findOrStart(ctx context.Context, a *app) (place, error) {
 	}
 }
 
+// visit shares a server that runs, and that nobody is about to stop.
+func (d database) visit() (place, error) {
+	if _, err := embedded.Find(d.DataDir); err != nil {
+		return place{}, err
+	}
+	leave, err := embedded.Visit(d.DataDir)
+	if err != nil {
+		return place{}, err
+	}
+	// It may have been stopped before the visit began.
+	url, err := embedded.Find(d.DataDir)
+	if err != nil {
+		leave()
+		return place{}, err
+	}
+	p := privatePlace(url)
+	p.leave = leave
+	return p, nil
+}
+
 func (d database) start(ctx context.Context, a *app) (place, error) {
 	server, err := embedded.Start(ctx, embedded.Config{DataDir: d.DataDir, BinDir: d.Binaries, Log: a.log})
 	if err != nil {
 		return place{}, err
 	}
 	p := privatePlace(server.URL)
-	p.server = server
+	p.server, p.dir = server, d.DataDir
 	return p, nil
 }
 
@@ -119,44 +137,38 @@ func privatePlace(url func(database, user string) string) place {
 	}
 }
 
-// close stops a server that was started here. It takes its time even when ctx
+// close ends a visit, or stops a server that was started here. It takes its time even when ctx
 // has ended: a hurried stop would make the next start recover.
 func (p place) close(ctx context.Context) error {
+	if p.leave != nil {
+		p.leave()
+	}
 	if p.server == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	if p.shared {
-		p.awaitOthers(ctx)
+		defer p.awaitOthers(ctx)()
 	}
+	ctx, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
 	return p.server.Stop(ctx)
 }
 
 // othersPatience is how long a verb that runs a server for its own duration
 // leaves it to others that found it meanwhile.
-const othersPatience = 5 * time.Second
+const othersPatience = 20 * time.Second
 
-// awaitOthers returns when nobody else is connected, or the time is over.
-func (p place) awaitOthers(ctx context.Context) {
+// awaitOthers returns when nobody else uses the server, or the time is over.
+// Until release is called nobody can begin to.
+func (p place) awaitOthers(ctx context.Context) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, othersPatience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, p.owner)
+	release, err := embedded.Alone(ctx, p.dir)
 	if err != nil {
-		return
+		return func() {}
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	for others := true; others; {
-		err := conn.QueryRow(ctx, `select exists (select from pg_stat_activity
-			where backend_type = 'client backend' and pid <> pg_backend_pid())`).Scan(&others)
-		if err != nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return release
 }
 
 func orElse(value, otherwise string) string {

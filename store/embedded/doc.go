@@ -7,6 +7,7 @@
 //
 // One directory, named by [Config].DataDir, holds everything:
 //
+//	.             held (flock) by each process that visits the server of another
 //	lock          held (flock) while a process owns the directory, with its pid inside
 //	data/         the cluster; never deleted, never upgraded, never reinitialised
 //	run/          the socket (a short directory below /tmp when this path is too long)

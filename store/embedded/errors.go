@@ -5,6 +5,8 @@ import "errors"
 var (
 	// ErrInUse is returned by [Start] when another live process owns the data
 	// directory. The error's text names the directory and that process's pid.
+	// [Visit] returns it while the owner stops the server, and [Alone] when
+	// visitors stay.
 	ErrInUse = errors.New("data directory is in use")
 
 	// ErrMissing is returned by [Start] when no working set of PostgreSQL

@@ -10,3 +10,9 @@ func Start(context.Context, Config) (*Server, error) { return nil, ErrUnsupporte
 
 // Find returns [ErrUnsupported].
 func Find(string) (url func(database, user string) string, err error) { return nil, ErrUnsupported }
+
+// Visit returns [ErrUnsupported].
+func Visit(string) (leave func(), err error) { return nil, ErrUnsupported }
+
+// Alone returns [ErrUnsupported].
+func Alone(context.Context, string) (release func(), err error) { return nil, ErrUnsupported }

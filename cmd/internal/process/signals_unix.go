@@ -8,6 +8,7 @@ import "syscall"
 const Supported = true
 
 // Pause stops a process.
-func Pause(pid int) error  { return syscall.Kill(pid, syscall.SIGSTOP) }
+func Pause(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
+
 // Continue lets a paused process go on.
 func Continue(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fenceline/fenceline/cmd/internal/process"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/embedded"
 	"github.com/fenceline/fenceline/worker"
@@ -151,13 +152,13 @@ func cut(ctx context.Context, primary, standby *embedded.Server) error {
 	if err := conn.QueryRow(ctx, "select pid from pg_stat_wal_receiver").Scan(&receiver); err != nil {
 		return fmt.Errorf("find the receiver: %w", err)
 	}
-	if err := syscall.Kill(receiver, syscall.SIGSTOP); err != nil {
+	if err := process.Pause(receiver); err != nil {
 		return err
 	}
 	time.Sleep(cli.Cut)
 	go func() {
 		<-primary.Done()
-		syscall.Kill(receiver, syscall.SIGCONT)
+		process.Continue(receiver)
 	}()
 	return nil
 }
