@@ -214,7 +214,7 @@ func TestAFollowUpExistsIfAndOnlyIfTheResultWasAccepted(t *testing.T) {
 
 func TestAFollowUpThatCouldNotBeStoredIsRefusedToItsHandler(t *testing.T) {
 	t.Parallel()
-	job := Job[none]{Attempt: &Attempt{held: &attempt{}}}
+	job := Job[none]{Attempt: &Attempt{held: &attempt{pool: &Pool{cfg: Config{}.withDefaults()}, ctx: t.Context()}}}
 	for name, ask := range map[string]func() error{
 		"name":   func() error { return job.FollowUp("", "child", nil) },
 		"kind":   func() error { return job.FollowUp("a", "", nil) },

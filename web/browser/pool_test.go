@@ -17,7 +17,7 @@ type hand struct {
 	cancelled chan error // why a handler's context ended
 }
 
-const shortLease = 600 * time.Millisecond
+const shortLease = 4 * time.Second
 
 // work runs a pool for one kind until the test ends. Its handler holds each
 // job until it is told to finish; losing the lease does not stop it.
