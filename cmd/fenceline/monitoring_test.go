@@ -125,7 +125,7 @@ func busy(t *testing.T) gauges {
 	t.Helper()
 	db := migrated(t)
 	s := serve(t, onDB(db), "--workers", "1")
-	w := begin(t, onDB(db), "worker", "--metrics-listen", "127.0.0.1:0", "--lease", "300ms", "--workers", "0", "--queue", "slow=1",
+	w := begin(t, onDB(db), "worker", "--metrics-listen", "127.0.0.1:0", "--lease", "3s", "--workers", "0", "--queue", "slow=1",
 		"--command", "sleep="+script(t, "cat >/dev/null; exec sleep 300"))
 	url := w.besides()
 	runWith(t, onDB(db), "", "enqueue", "noop").wants(t, exitOK)
