@@ -160,10 +160,10 @@ func TestOneMemberThatTheDatabaseRefusesHoldsNobodyElseUp(t *testing.T) {
 func TestNothingIsRenewedAfterACompletionWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	st := storetest.New(t)
-	l := &lossy{Store: st, lose: map[string]int{"complete": 6}} // longer than a third of the lease
+	l := &lossy{Store: st, lose: map[string]int{"complete": 7}} // longer than a third of the lease
 	p := newPool(l, config(t))
 	p.store = st
-	HandleNoop(p, Options{Lease: 600 * time.Millisecond})
+	HandleNoop(p, Options{Lease: brief})
 	id := enqueueKind(t, st, "noop")
 	run(t, p)
 	await(t, "the completion is settled", func() bool { return p.Stats().Completed == 1 })

@@ -18,7 +18,7 @@ const shrinking = 30 * time.Second
 
 // usually is how long histories are played when their number is not asked for:
 // a machine that is too slow for all of them plays fewer, and says so.
-const usually = 4 * time.Minute
+const usually = 2 * time.Minute
 
 // TestRandomHistoriesFitTheModel plays PROOF_HISTORIES histories of PROOF_SEED
 // (by default 20,000 of a fresh one; 2,000 with -short). PROOF_INDEX plays one

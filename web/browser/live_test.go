@@ -18,9 +18,7 @@ func TestClaimRenewalAndCompletionArriveOnAnOpenPage(t *testing.T) {
 	h.returns(nil)
 	tab.Until(lastRow + ` === 'completed' && ` + badge + ` === 'completed'`)
 	tab.Until(`document.querySelector('.lane .end.ok')`)
-	if story := tab.Text(".story"); !strings.Contains(story, "Attempt 1’s result was accepted at ") {
-		t.Errorf("the story is %q", story)
-	}
+	tab.Until(`document.querySelector('.story')?.textContent.includes('Attempt 1’s result was accepted at ')`)
 	s.notReloaded(tab)
 	arrived := rows(tab)
 	tab.Load(s.url + jobPath(id))
