@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/fenceline/fenceline/store"
