@@ -12,6 +12,7 @@ const (
 	SearchBound  = searchBound
 	CountBound   = countBound
 	RecentBound  = recentBound
+	RollMost     = rollMost
 	VersionTable = versionTable
 )
 

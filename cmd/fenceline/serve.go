@@ -12,6 +12,7 @@ import (
 	"github.com/fenceline/fenceline/cmd/internal/drill"
 	"github.com/fenceline/fenceline/events"
 	"github.com/fenceline/fenceline/store/embedded"
+	"github.com/fenceline/fenceline/store/watch"
 	"github.com/fenceline/fenceline/web"
 	"github.com/fenceline/fenceline/worker"
 )
@@ -110,6 +111,7 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	go func() { heard <- hub.Run(listening) }()
 	group.Go(func() error { return leave(ctx, a, server.Run(ctx, listener)) })
 	group.Go(func() error { return unfinished(a, workers(ctx)) })
+	group.Go(func() error { return watch.Run(ctx, c.watch(a, s)) })
 	c.ready(a, listener)
 	err = group.Wait()
 	drills.Wait()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"net"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fenceline/fenceline/store/watch"
 	"github.com/fenceline/fenceline/web"
 )
 
@@ -49,5 +52,10 @@ func (c *workerCmd) work(ctx context.Context, a *app, s *session, listener net.L
 	if err != nil {
 		return err
 	}
-	return s.guard(ctx, func(ctx context.Context) error { return unfinished(a, w.Run(ctx)) })
+	return s.guard(ctx, func(ctx context.Context) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return watch.Run(ctx, c.watch(a, s)) })
+		group.Go(func() error { return unfinished(a, w.Run(ctx)) })
+		return group.Wait()
+	})
 }

@@ -1,0 +1,89 @@
+// Package watch looks after a database while jobs run: it keeps the counts of
+// the log that pages and rules read. Any number of processes may do so; one at a
+// time works, and another goes on where it was stopped.
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// Config says what is watched and how. The zero durations mean their defaults.
+type Config struct {
+	Store *store.Store  // required
+	Log   *slog.Logger  // nil: nothing is logged
+	Every time.Duration // between two looks at the log, give or take a tenth; 2 s
+	Keep  time.Duration // for how long counts stay; negative: always
+}
+
+const forgetEvery = time.Minute
+
+// Run watches until ctx ends. What fails is logged once and tried again.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Every <= 0 {
+		cfg.Every = 2 * time.Second
+	}
+	w := &watch{Config: cfg}
+	for {
+		w.look(ctx)
+		if !pause(ctx, cfg.Every-rand.N(cfg.Every/10+1)) {
+			return nil
+		}
+	}
+}
+
+type watch struct {
+	Config
+	failing map[string]bool
+	forgot  time.Time
+}
+
+func (w *watch) look(ctx context.Context) {
+	for more := true; more; {
+		rolled, err := w.Store.Roll(ctx)
+		w.told(ctx, "count the log", err)
+		more = err == nil && rolled.More
+	}
+	if w.Keep >= 0 && time.Since(w.forgot) >= forgetEvery {
+		w.forgot = time.Now()
+		for more := true; more; {
+			var err error
+			more, err = w.Store.ForgetRollups(ctx, max(w.Keep, store.MinKeepTransitions))
+			w.told(ctx, "forget old counts", err)
+		}
+	}
+}
+
+// told logs a failure when it begins, and its end.
+func (w *watch) told(ctx context.Context, what string, err error) {
+	if ctx.Err() != nil || w.failing[what] == (err != nil) {
+		return
+	}
+	if w.failing == nil {
+		w.failing = map[string]bool{}
+	}
+	w.failing[what] = err != nil
+	if err != nil {
+		w.Log.Warn("could not "+what, "error", err)
+		return
+	}
+	w.Log.Info("could " + what + " again")
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
