@@ -60,7 +60,16 @@ with locked as materialized (
   from verdict v
 )`
 
-const requeueSQL = operatorSQL + `
+// The verbs' own parts, for one job and for many: $6 is the detail that their
+// transitions carry.
+const (
+	requeueSQL   = operatorSQL + requeuePart + operatedOne + ` and ` + workNotified + ` from verdict v`
+	terminateSQL = operatorSQL + terminatePart + operatedOne + ` from verdict v`
+	operatedOne  = `
+select v.verdict, ` + notified
+)
+
+const requeuePart = `
 , requeued as materialized (
   select v.*, greatest(v.max_attempts, v.attempts_used + 1) as budget
   from verdict v
@@ -74,15 +83,14 @@ const requeueSQL = operatorSQL + `
 ), logged as (
   insert into fenceline.transitions
     (job_id, at, generation, revision, run_at, attempt_id, type, from_state, to_state, attempts_used, max_attempts,
-     kind, queue, worker, actor, reason)
+     kind, queue, worker, actor, reason, detail)
   select r.id, r.at, r.generation, r.revision + 1, r.at,
          case r.state when 'running' then r.attempt_id end, 'requeued', r.state, 'available',
-         r.attempts_used, r.budget, r.kind, r.queue, case r.state when 'running' then r.worker end, $3, $4
+         r.attempts_used, r.budget, r.kind, r.queue, case r.state when 'running' then r.worker end, $3, $4, $6::jsonb
   from requeued r
-)
-select v.verdict, ` + notified + ` and ` + workNotified + ` from verdict v`
+)`
 
-const terminateSQL = operatorSQL + `
+const terminatePart = `
 , ended as materialized (
   select v.* from verdict v where v.verdict = 'accepted'
 ), changed as (
@@ -94,13 +102,12 @@ const terminateSQL = operatorSQL + `
 ), logged as (
   insert into fenceline.transitions
     (job_id, at, generation, revision, attempt_id, type, from_state, to_state, attempts_used, max_attempts,
-     kind, queue, worker, actor, reason)
+     kind, queue, worker, actor, reason, detail)
   select e.id, e.at, e.generation, e.revision + 1,
          case e.state when 'running' then e.attempt_id end, 'terminated', e.state, 'terminated',
-         e.attempts_used, e.max_attempts, e.kind, e.queue, case e.state when 'running' then e.worker end, $3, $4
+         e.attempts_used, e.max_attempts, e.kind, e.queue, case e.state when 'running' then e.worker end, $3, $4, $6::jsonb
   from ended e
-)
-select v.verdict, ` + notified + ` from verdict v`
+)`
 
 // Requeue makes a job available again, bound to the revision that was seen. Of
 // a running job it takes the lease away: the attempt's later writes are refused
@@ -133,7 +140,7 @@ func (s *Store) operate(ctx context.Context, action Action, sql string, p Operat
 	out, err := inTx(ctx, s.pool, func(tx pgx.Tx) (result, error) {
 		var r result
 		var mark bool
-		err := tx.QueryRow(ctx, sql, p.JobID, p.Seen, p.Actor, p.Reason, string(action)).Scan(&r.verdict, &mark)
+		err := tx.QueryRow(ctx, sql, p.JobID, p.Seen, p.Actor, p.Reason, string(action), nil).Scan(&r.verdict, &mark)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return r, ErrNotFound
 		}

@@ -44,6 +44,7 @@ type Detail struct {
 	Linked    int    `json:"linked,omitempty"`     // completed: follow-ups that an earlier result had already written
 	Unstarted bool   `json:"unstarted,omitempty"`  // released: the attempt had not begun, so it was not charged
 	LeaseMS   int64  `json:"lease_ms,omitempty"`   // claimed: the length of the lease, milliseconds
+	Operation int64  `json:"operation,omitempty"`  // requeued, terminated: the operation on many jobs that did it
 
 	// A baseline's: what the removed transitions said beyond its columns.
 	First      time.Time `json:"first,omitzero"`             // when they began

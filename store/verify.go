@@ -249,7 +249,7 @@ func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 		select t.job_id, t.id from fenceline.transitions t
 		where t.detail is not null
 		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'before', 'count',
-		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation'] <> '{}'
+		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation', 'operation'] <> '{}'
 		       or octet_length(t.detail::text) > 512)
 		limit 100`)
 	if err != nil {

@@ -29,6 +29,7 @@ func (p *Pool) sideline(ctx context.Context, wg *sync.WaitGroup) {
 	wg.Go(func() { p.keepPartitions(ctx) })
 	wg.Go(func() { p.forget(ctx) })
 	wg.Go(func() { p.retain(ctx) })
+	wg.Go(func() { CarryOperations(ctx, p.store, p.id, p.cfg.Log) })
 }
 
 // forward passes announcements from outside on.
