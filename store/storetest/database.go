@@ -121,6 +121,9 @@ func (s *server) create(name, template string) error {
 }
 
 func (s *server) drop(name string) error {
+	if s.stopped.Load() {
+		return nil
+	}
 	return s.admin(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, fmt.Sprintf("drop database if exists %s with (force)", pgx.Identifier{name}.Sanitize()))
 		return err

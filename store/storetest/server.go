@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ const tempPrefix = "fenceline-test-"
 type server struct {
 	dir     string           // of the embedded one, removed at the end
 	running *embedded.Server // nil when the server is somebody else's
+	stopped atomic.Bool      // with all its databases
 	address func(database string) string
 
 	template     sync.Mutex
@@ -141,6 +143,7 @@ func stop() error {
 	if s.running == nil {
 		return s.dropTemplate()
 	}
+	s.stopped.Store(true)
 	died := s.running.Err()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
