@@ -37,7 +37,7 @@ func (r *Report) Checks(ctx context.Context, log func(string, ...any), histories
 			[]string{fmt.Sprintf("PROOF_HISTORIES=%d", histories), fmt.Sprintf("PROOF_SEED=%d", r.Seed)}, "./store/proof", "-run", "RandomHistories", "-v", "-timeout", "24h")
 		log("mutants")
 		r.check(ctx, "protocol mutants caught", "all", regexp.MustCompile(`\d+ of \d+ mutants caught`),
-			[]string{fmt.Sprintf("PROOF_SEED=%d", r.Seed)}, "./store/proof", "-run", "EveryMutant", "-v", "-timeout", "1h")
+			[]string{fmt.Sprintf("PROOF_SEED=%d", r.Seed), "PROOF_MUTANTS=all"}, "./store/proof", "-run", "EveryMutant", "-v", "-timeout", "1h")
 	}
 	if fuzz > 0 {
 		log("hostile inputs")
