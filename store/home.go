@@ -55,6 +55,13 @@ type Home struct {
 	Newest   []Job
 	Refusals []Transition // newest first
 
+	Trend       Trend       // of the last hour
+	Queues      []HomeQueue // those in which most waits or runs, by name
+	MoreQueues  bool        // there are others
+	All         Control     // what is set for everything
+	Workers     int         // live ones
+	LostWorkers []Worker    // silent without a word within a day, the last one first, at most 11
+
 	Unhandled []Unhandled // work that waits in front while no live worker would claim it, longest first
 }
 
@@ -138,7 +145,7 @@ func (s *Store) Home(ctx context.Context) (Home, error) {
 		return Home{}, fmt.Errorf("read home: %w", err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled} {
+	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled, h.readTrend, h.readLostWorkers} {
 		if err := read(ctx, tx); err != nil {
 			return Home{}, fmt.Errorf("read home: %w", err)
 		}

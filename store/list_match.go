@@ -57,6 +57,10 @@ func (c *conditions) positive(t search.Term) string {
 		return lost("expired")
 	case search.Refused:
 		return c.refused(t)
+	case search.Lost:
+		return c.lostAt(TypeExpired, t)
+	case search.Late:
+		return c.lostAt(TypeRejected, t)
 	case search.Error:
 		return "exists (select from fenceline.attempt_errors e where e.job_id = j.id and (" + c.failure(t) + "))"
 	case search.Args:
@@ -139,6 +143,10 @@ func (c *conditions) bound(column string, op search.Op, at search.Instant) strin
 
 func lost(what Type) string {
 	return "exists (select from fenceline.transitions t where t.type = '" + string(what) + "' and t.job_id = j.id)"
+}
+
+func (c *conditions) lostAt(what Type, t search.Term) string {
+	return strings.TrimSuffix(lost(what), ")") + " and (" + c.moment("t.at", t) + "))"
 }
 
 func (c *conditions) refused(t search.Term) string {

@@ -123,6 +123,8 @@ func (p *listPlan) from(q search.Query, states []State) {
 	key, byKey := q.Find(search.Key)
 	byID, byKind, byKey = byID && exact(id), byKind && exact(kind), byKey && exact(key)
 	_, failed := q.Find(search.Error)
+	_, expired := q.Find(search.Lost)
+	_, late := q.Find(search.Late)
 	switch {
 	case byID:
 		p.rows(states, "fenceline.jobs j", p.positive(id))
@@ -144,6 +146,10 @@ func (p *listPlan) from(q search.Query, states []State) {
 	case wants(q, search.Lease, "expired"):
 		p.lost(states, "select distinct t.job_id as id from fenceline.transitions t where t.type = 'expired'", "t.job_id")
 		p.given = search.Lease
+	case late:
+		p.lost(states, "select distinct t.job_id as id from fenceline.transitions t where t.type = 'rejected'", "t.job_id")
+	case expired:
+		p.lost(states, "select distinct t.job_id as id from fenceline.transitions t where t.type = 'expired'", "t.job_id")
 	case failed:
 		p.lost(states, "select distinct e.job_id as id from fenceline.attempt_errors e where true", "e.job_id")
 	case len(states) < len(States):

@@ -21,7 +21,7 @@ type Minute struct {
 	Marked int64
 	// Spans is how many of N the next two are told from: of claims, the time from
 	// due to claimed; of ends, the time since the claim.
-	Spans            int64
+	Spans         int64
 	Span, Longest time.Duration
 }
 

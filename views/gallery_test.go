@@ -22,6 +22,7 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"home":          Home(HomePage{frame(TopicHome), sampleHome()}),
+		"home-ugly":     Home(HomePage{frame(TopicHome), uglyHome()}),
 		"home-empty":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
 		"home-quiet":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
 		"jobs":          Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
@@ -143,7 +144,50 @@ func sampleHome() store.Home {
 		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
 		Refused: map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1}, Checked: 37,
 		States: map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
-		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], second}}
+		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], second},
+		Trend: sampleTrend(), Queues: sampleQueues("default", "reports", "mail"), Workers: 3, MoreQueues: true,
+		LostWorkers: []store.Worker{{ID: "worker-a2-91-d0c4f7a1", SeenAt: sampleNow.Add(-95 * time.Second), Status: store.WorkerLost}}}
+}
+
+func sampleTrend() store.Trend {
+	t := store.Trend{Provisional: 37}
+	for i := range 61 {
+		n := int64(i)
+		tick := store.Tick{At: sampleNow.Truncate(time.Minute).Add(time.Duration(i-60) * time.Minute), Claimed: 900 + 37*(n%7), Completed: 890 + 31*(n%5), Failed: n % 3}
+		if i > 55 {
+			tick.Expired, tick.Refused = 12*(61-n), n-55
+		}
+		t.Ticks = append(t.Ticks, tick)
+	}
+	return t
+}
+
+func sampleQueues(names ...string) (out []store.HomeQueue) {
+	for i, name := range names {
+		q := store.HomeQueue{Queue: store.Queue{Name: name, Control: store.Control{Scope: store.ScopeQueue, Name: name}, Waiting: store.Count{N: int64(212 * i)}, Running: int64(40 * i), Slots: 64}}
+		if i > 0 {
+			q.Oldest, q.Recent = sampleNow.Add(-time.Duration(i)*40*time.Second), store.Recent{Completed: 4650, Failed: int64(i - 1), Series: []int64{3, 5, 4, 8, 9, 9, 3, 5, 7, 7, 7, 8, 9, 4, 2}}
+			q.Starts, q.StartMean, q.StartWorst = 4000, 38*time.Millisecond, 182*time.Second
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// uglyHome has names that break out of what is not escaped, and numbers as
+// large as they get.
+func uglyHome() store.Home {
+	h := sampleHome()
+	h.Newest, h.Queues = uglyJobs(), sampleQueues(hostile...)
+	h.Trend.Cut = true
+	for i := range h.Trend.Ticks {
+		h.Trend.Ticks[i].Claimed = 4611686018427387
+	}
+	h.LostWorkers = nil
+	for i, text := range hostile {
+		h.LostWorkers = append(h.LostWorkers, store.Worker{ID: text + decimal(int64(i)), SeenAt: sampleNow})
+	}
+	return h
 }
 
 func uglyJobs() []store.Job {

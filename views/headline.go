@@ -93,7 +93,7 @@ func windowText() string {
 
 // recoveryText says what became of the window's expired leases.
 func recoveryText(h store.Home) string {
-	text := Grouped(h.Reclaimed) + " claimed again, " + Grouped(h.Waiting) + " waiting"
+	text := Grouped(h.Reclaimed) + " claimed again"
 	if h.Lost > 0 {
 		text += ", " + Grouped(h.Lost) + " ended"
 	}

@@ -122,6 +122,8 @@ var moreControls = []control{
 	{field: search.ID, label: "Job id", example: ">70000"},
 	{field: search.Lease, label: "Lease", words: choices(search.Lease)},
 	{field: search.Refused, label: "Refused write", words: choices(search.Refused)},
+	{field: search.Lost, label: "Lease expired", example: ">-15m"},
+	{field: search.Late, label: "Write refused", example: ">-15m"},
 }
 
 func choices(field search.Field) []string {

@@ -21,6 +21,8 @@ const (
 	Newer    Field = "newer"
 	Lease    Field = "lease"   // a lease of the job expired at least once
 	Refused  Field = "refused" // a write of one of its attempts was refused
+	Lost     Field = "lost"    // when a lease of it expired
+	Late     Field = "late"    // when a write of one of its attempts was refused
 	Args     Field = "args"    // a value within the args, by its path
 )
 
@@ -64,6 +66,8 @@ var Fields = []FieldInfo{
 	{Attempts, Number, nil, "attempts used of its budget", "attempts:>3"},
 	{Lease, Choice, []string{"expired"}, "a lease of it expired at least once", "lease:expired"},
 	{Refused, Choice, []string{"yes", "no"}, "a late write was refused", "refused:yes"},
+	{Lost, Moment, nil, "when a lease of it expired", "lost:>-15m"},
+	{Late, Moment, nil, "when a late write was refused", "late:>-15m"},
 	{Args, Payload, nil, "a value in its args, by path", "args.customer_id:1970670598291982290"},
 }
 

@@ -69,6 +69,7 @@ func enqueuedWords(not bool, than, span string) string {
 var fieldWords = map[Field]string{
 	State: "state", Kind: "kind", Queue: "queue", Key: "key", ID: "id", Worker: "the last worker",
 	Enqueued: "the time of its enqueue", Finished: "the time of its end", Due: "its due time", Attempts: "attempts used",
+	Lost: "when a lease of it expired", Late: "when a late write was refused",
 }
 
 func (o Op) words(values []string) string {

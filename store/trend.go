@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TrendWindow is how far back a [Trend] reaches.
+const TrendWindow = time.Hour
+
+// Trend is what happened in each minute of the last hour, the drill left out,
+// told from the counts of the log.
+type Trend struct {
+	Ticks       []Tick // one a minute, oldest first; the last one is not over
+	Provisional int64  // transitions past the safe horizon, which were read directly
+	Cut         bool   // there were too many of those, and the newest are missing
+}
+
+// Tick is what happened in one minute.
+type Tick struct {
+	At                                           time.Time // its beginning
+	Claimed, Completed, Failed, Expired, Refused int64
+}
+
+// HomeQueue is what home tells of a queue.
+type HomeQueue struct {
+	Queue                 // its Recent holds counts and the series, and no times
+	Starts                int64
+	StartMean, StartWorst time.Duration // from due to claimed, of the claims of the window
+}
+
+// maxHomeQueues is how many queues home shows: those in which most waits.
+const maxHomeQueues = 12
+
+func (h *Home) readTrend(ctx context.Context, tx pgx.Tx) error {
+	var m Minutes
+	if err := m.read(ctx, tx, TrendWindow); err != nil {
+		return err
+	}
+	h.Trend = newTrend(m)
+	return h.readQueues(ctx, tx, m)
+}
+
+func newTrend(m Minutes) Trend {
+	t := Trend{Provisional: m.Provisional, Cut: m.Cut}
+	for at := m.From; !at.After(m.Now); at = at.Add(time.Minute) {
+		t.Ticks = append(t.Ticks, Tick{At: at})
+	}
+	for _, r := range m.Rows {
+		i := int(r.At.Sub(m.From) / time.Minute)
+		if r.Queue == DrillQueue || i < 0 || i >= len(t.Ticks) {
+			continue
+		}
+		switch tick := &t.Ticks[i]; r.Type {
+		case TypeClaimed:
+			tick.Claimed += r.N
+		case TypeCompleted:
+			tick.Completed += r.N
+		case TypeFailed:
+			tick.Failed += r.N
+		case TypeExpired:
+			tick.Expired += r.N
+		case TypeRejected:
+			tick.Refused += r.N
+		}
+	}
+	return t
+}
+
+// readQueues reads what waits and runs now, and takes what happened from the
+// counts.
+func (h *Home) readQueues(ctx context.Context, tx pgx.Tx, m Minutes) error {
+	r := queueReading{queues: map[string]*Queue{}, kinds: map[string]*Kind{}}
+	for _, part := range []func(context.Context, pgx.Tx) error{r.controls, r.running, r.waiting, r.workers} {
+		if err := part(ctx, tx); err != nil {
+			return err
+		}
+	}
+	since := m.Now.Add(-HomeWindow)
+	starts := map[string]*HomeQueue{}
+	for _, row := range m.Rows {
+		if row.At.Before(since.Truncate(time.Minute)) {
+			continue
+		}
+		r.queue(row.Queue).Recent.minute(row, since)
+		if row.Type == TypeClaimed {
+			if starts[row.Queue] == nil {
+				starts[row.Queue] = &HomeQueue{}
+			}
+			s := starts[row.Queue]
+			s.Starts, s.StartMean, s.StartWorst = s.Starts+row.Spans, s.StartMean+row.Span, max(s.StartWorst, row.Longest)
+		}
+	}
+	all := r.page()
+	h.All, h.MoreQueues, h.Workers = all.All, all.More, all.Workers
+	for _, q := range all.Queues {
+		if q.Name == DrillQueue {
+			continue
+		}
+		line := HomeQueue{Queue: q}
+		if s := starts[q.Name]; s != nil && s.Starts > 0 {
+			line.Starts, line.StartMean, line.StartWorst = s.Starts, s.StartMean/time.Duration(s.Starts), s.StartWorst
+		}
+		h.Queues = append(h.Queues, line)
+	}
+	h.trim()
+	return nil
+}
+
+// trim keeps the queues in which most waits, in the order of their names.
+func (h *Home) trim() {
+	for len(h.Queues) > maxHomeQueues {
+		least := 0
+		for i, q := range h.Queues {
+			if q.Waiting.N+q.Running < h.Queues[least].Waiting.N+h.Queues[least].Running {
+				least = i
+			}
+		}
+		h.Queues = append(h.Queues[:least], h.Queues[least+1:]...)
+		h.MoreQueues = true
+	}
+}
+
+// minute adds one minute's count.
+func (r *Recent) minute(m Minute, since time.Time) {
+	switch m.Type {
+	case TypeClaimed:
+		r.Claimed += m.N
+	case TypeFailed:
+		r.Failed += m.N
+	case TypeExpired:
+		r.Expired += m.N
+	case TypeRejected:
+		r.Refused += m.N
+	case TypeCompleted:
+		r.Completed += m.N
+		if r.Series == nil {
+			r.Series = make([]int64, RecentSteps)
+		}
+		r.Series[min(RecentSteps-1, max(0, int(m.At.Sub(since)/time.Minute)))] += m.N
+	}
+}
+
+// lostWorkersSQL finds workers that went silent without a word.
+const lostWorkersSQL = `
+select ` + workerColumns + fromWorkers + `
+where w.stopped_at is null and w.seen_at < clock_timestamp() - 3 * w.beat and w.seen_at > now() - interval '1 day'
+order by w.seen_at desc limit $1`
+
+// maxLostWorkers is how many lost workers home names.
+const maxLostWorkers = 10
+
+func (h *Home) readLostWorkers(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, lostWorkersSQL, maxLostWorkers+1)
+	if err != nil {
+		return err
+	}
+	h.LostWorkers, err = pgx.CollectRows(rows, scanWorker)
+	return err
+}
