@@ -1,6 +1,7 @@
 // The console's script. Everything works without it; with it, times are in the
 // reader's zone, pages change as jobs do, forms open as dialogs and keys work.
 
+import * as bulk from './bulk.js';
 import * as clock from './clock.js';
 import * as keys from './keys.js';
 import * as live from './live.js';
@@ -49,6 +50,14 @@ function forget() {
   history.replaceState(null, '', here);
 }
 
+// The code of a set-up link stands behind the #, which goes to no server.
+function code() {
+  const field = document.getElementById('setup-code');
+  if (!field || location.hash.length < 2) return;
+  field.value = location.hash.slice(1);
+  history.replaceState(null, '', location.pathname);
+}
+
 document.addEventListener('toggle', toggled, true);
 document.addEventListener('close', closed, true);
 document.addEventListener('click', e => e.target.closest('[data-close]')?.closest('dialog').close());
@@ -56,10 +65,12 @@ document.addEventListener('submit', sent);
 addEventListener('pageshow', e => e.persisted && restored());
 
 forget();
+code();
 clock.set(main.dataset.now);
 clock.localise(document.body);
 setInterval(clock.tick, 1000);
 document.addEventListener('visibilitychange', clock.tick);
 keys.start();
+bulk.start();
 search.start();
 live.start();

@@ -42,6 +42,7 @@ const keys = {
   j: () => step(1),
   k: () => step(-1),
   n: show,
+  x: () => document.activeElement.closest('tr')?.querySelector('.tick')?.click(),
   r: () => act('requeue'),
   t: () => act('terminate'),
   p: () => ['pause', 'drain', 'resume'].forEach(act),

@@ -142,7 +142,8 @@ export function admit() {
   const fresh = [...waiting.values()].sort((a, b) => (number(a) < number(b) ? 1 : -1));
   waiting.clear();
   list.prepend(...fresh);
-  while (list.rows.length > mostRows) list.rows[list.rows.length - 1].remove();
+  // What is ticked stays, however far down it comes.
+  for (let i = list.rows.length - 1; i >= mostRows; i--) if (!list.rows[i].querySelector('.tick:checked')) list.rows[i].remove();
   tell();
   return fresh;
 }

@@ -14,17 +14,29 @@ const (
 	FlashResumed    Flash = "resumed"
 	FlashLimited    Flash = "limited"
 	FlashDrained    Flash = "drained"
+
+	FlashConfirmed       Flash = "confirmed"
+	FlashConfirmedBefore Flash = "confirmed-before"
+	FlashOperationPaused Flash = "operation-paused"
+	FlashOperationGoesOn Flash = "operation-resumed"
+	FlashCancelled       Flash = "operation-cancelled"
 )
 
 var flashTexts = map[Flash]string{
-	FlashRequeued:   "Requeued. The next claim gets the next generation; whatever an older attempt still writes is refused.",
-	FlashTerminated: "Terminated. Nothing an attempt writes is accepted from here on; effects outside the database may still be under way.",
-	FlashDrill:      "The drill is running with two real processes. Watch this page: the first one's late result will be refused.",
-	FlashPaused:     "Paused. Nothing of it is claimed from here on; what runs goes on.",
-	FlashResumed:    "Resumed. Jobs are claimed again.",
-	FlashLimited:    "Set. The limits hold over all processes from the next claim on.",
-	FlashDrained:    "The worker claims no more, and finishes what it holds.",
-	FlashDrillBusy:  "A drill is already running. This is its job.",
+	FlashRequeued:        "Requeued. The next claim gets the next generation; whatever an older attempt still writes is refused.",
+	FlashTerminated:      "Terminated. Nothing an attempt writes is accepted from here on; effects outside the database may still be under way.",
+	FlashDrill:           "The drill is running with two real processes. Watch this page: the first one's late result will be refused.",
+	FlashPaused:          "Paused. Nothing of it is claimed from here on; what runs goes on.",
+	FlashResumed:         "Resumed. Jobs are claimed again.",
+	FlashLimited:         "Set. The limits hold over all processes from the next claim on.",
+	FlashDrained:         "The worker claims no more, and finishes what it holds.",
+	FlashConfirmed:       "Confirmed. It goes on by itself, also when this page is closed.",
+	FlashConfirmedBefore: "It had been confirmed before. Nothing was done twice.",
+	FlashOperationPaused: "Paused between two steps.",
+	FlashOperationGoesOn: "Resumed. It goes on where it stopped.",
+	FlashCancelled:       "Cancelled. What had been done stays done.",
+
+	FlashDrillBusy: "A drill is already running. This is its job.",
 }
 
 // KnownFlash returns the flash that a query names, or an empty one when the

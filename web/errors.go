@@ -20,15 +20,16 @@ import (
 // problem is an answer that says why a request was not served. As an error it
 // can be returned by a handler directly.
 type problem struct {
-	Status  int
-	Code    string // stable, for programs
-	Message string // a sentence for a person; never an internal error's text
-	Field   string // the field or parameter at fault; empty when there is none
-	Job     *store.Job
-	Control *store.Control
-	At      time.Time     // the database's clock when Control was read
-	Retry   time.Duration // when it is worth trying again; 0 when it is not
-	cause   error
+	Status    int
+	Code      string // stable, for programs
+	Message   string // a sentence for a person; never an internal error's text
+	Field     string // the field or parameter at fault; empty when there is none
+	Job       *store.Job
+	Control   *store.Control
+	Operation *store.Operation
+	At        time.Time     // the database's clock when Control was read
+	Retry     time.Duration // when it is worth trying again; 0 when it is not
+	cause     error
 }
 
 func (p *problem) Error() string { return p.Code + ": " + p.Message }
@@ -41,20 +42,25 @@ const statusGone = 499
 // fault of ours: 500, and the log has the details under the request's id.
 func explain(err error) *problem {
 	var (
-		known    *problem
-		invalid  *store.InvalidError
-		syntax   *search.SyntaxError
-		key      *store.KeyConflictError
-		conflict *store.ConflictError
-		control  *store.ControlConflictError
-		tooLarge *http.MaxBytesError
-		routed   *echo.HTTPError
+		known     *problem
+		invalid   *store.InvalidError
+		syntax    *search.SyntaxError
+		key       *store.KeyConflictError
+		conflict  *store.ConflictError
+		control   *store.ControlConflictError
+		operation *store.OperationConflictError
+		tooLarge  *http.MaxBytesError
+		routed    *echo.HTTPError
 	)
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, store.ErrNotFound):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
+	case errors.Is(err, store.ErrNoOperation):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such operation, or it ended more than 30 days ago."}
+	case errors.As(err, &operation):
+		return &problem{Status: 409, Code: string(operation.Why), Message: operation.Error(), Operation: &operation.Operation}
 	case errors.Is(err, store.ErrNoSearch):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such search, or it is kept no longer."}
 	case errors.As(err, &syntax):

@@ -92,11 +92,12 @@ func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
 // errorBody is every error of the API.
 type errorBody struct {
 	Error struct {
-		Code    string       `json:"code"`
-		Message string       `json:"message"`
-		Field   string       `json:"field,omitempty"`
-		Job     *jobJSON     `json:"job,omitempty"`
-		Control *controlJSON `json:"control,omitempty"`
+		Code      string         `json:"code"`
+		Message   string         `json:"message"`
+		Field     string         `json:"field,omitempty"`
+		Job       *jobJSON       `json:"job,omitempty"`
+		Control   *controlJSON   `json:"control,omitempty"`
+		Operation *operationJSON `json:"operation,omitempty"`
 	} `json:"error"`
 }
 
@@ -110,6 +111,10 @@ func (p *problem) body() errorBody {
 	if p.Control != nil {
 		set := controlOf(*p.Control, p.At)
 		b.Error.Control = &set
+	}
+	if p.Operation != nil {
+		o := operationOf(*p.Operation)
+		b.Error.Operation = &o
 	}
 	return b
 }

@@ -60,6 +60,13 @@ func (s *Server) routes() []route {
 		{path: views.RouteWorkers, method: get, handler: s.workers, what: "all workers, or the one that the query names"},
 		{path: views.RouteDrain, method: post, handler: s.drainWorker, what: "keep a worker from claiming more"},
 		{path: views.RouteUndrain, method: post, handler: s.resumeWorker, what: "let a drained worker claim again"},
+		{path: views.RouteOperations, method: get, handler: s.operations, what: "the operations on many jobs"},
+		{path: views.RouteOperations, method: post, handler: s.previewOperation, what: "take a snapshot of many jobs, and act on none yet"},
+		{path: views.RouteOperation, method: get, handler: s.operation, what: "one operation: its preview, then its progress"},
+		{path: views.RouteOperationConfirm, method: post, handler: s.confirmOperation, what: "begin what a preview showed"},
+		{path: views.RouteOperationPause, method: post, handler: s.pauseOperation, what: "pause an operation"},
+		{path: views.RouteOperationResume, method: post, handler: s.resumeOperation, what: "go on with an operation"},
+		{path: views.RouteOperationCancel, method: post, handler: s.cancelOperation, what: "end an operation"},
 		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
 
 		{path: routeHealth, method: get, handler: plain(s.probes.health), what: "whether the process lives"},
@@ -82,6 +89,14 @@ func (s *Server) routes() []route {
 		{path: routeAPIWorkers, method: get, handler: s.apiWorkers, what: "all workers, or the one that the query names"},
 		{path: routeAPIDrain, method: post, handler: s.apiDrain, what: "keep a worker from claiming more"},
 		{path: routeAPIUndrain, method: post, handler: s.apiUndrain, what: "let a drained worker claim again"},
+		{path: routeAPIOperations, method: get, handler: s.apiOperations, what: "the operations on many jobs"},
+		{path: routeAPIOperations, method: post, handler: s.apiPreview, what: "take a snapshot of many jobs, and act on none yet"},
+		{path: routeAPIOperation, method: get, handler: s.apiOperation, what: "one operation"},
+		{path: routeAPISkipped, method: get, handler: s.apiSkipped, what: "the jobs that an operation left alone"},
+		{path: routeAPIConfirm, method: post, handler: s.apiConfirm, what: "begin what a preview showed"},
+		{path: routeAPIPauseOp, method: post, handler: s.apiPauseOp, what: "pause an operation"},
+		{path: routeAPIResumeOp, method: post, handler: s.apiResumeOp, what: "go on with an operation"},
+		{path: routeAPICancelOp, method: post, handler: s.apiCancelOp, what: "end an operation"},
 	}
 	if s.cfg.Metrics != nil {
 		all = append(all, route{path: routeMetrics, method: get, handler: echo.WrapHandler(s.probes.figures()), what: "figures for Prometheus"})

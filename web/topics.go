@@ -15,6 +15,8 @@ const (
 	maxTopics = 50  // that one stream may follow
 	maxRows   = 500 // jobs that one topic of rows may name
 
+	topicOperation = "operation:" // and an id: one operation's page
+
 	topicJob  = "job:"  // and an id: one job's page
 	topicRows = "rows:" // and ids with commas: the rows of these jobs, where they stand
 	topicList = "jobs:" // and a filter, as a query: the first page of a list
@@ -31,6 +33,12 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 		return &reading{server: s, read: readQueues}, nil
 	case topic == views.TopicWorkers:
 		return &reading{server: s, read: readWorkers}, nil
+	case topic == views.TopicOperations:
+		return &reading{server: s, read: readOperations}, nil
+	case strings.HasPrefix(topic, topicOperation):
+		if id, ok := parseID(topic[len(topicOperation):]); ok {
+			return &reading{server: s, read: readOperation(id)}, nil
+		}
 	case strings.HasPrefix(topic, topicJob):
 		if id, ok := parseID(topic[len(topicJob):]); ok {
 			return &jobRoom{server: s, id: id}, nil
@@ -57,7 +65,7 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 			}
 		}
 	}
-	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, queues, workers, or job: and a job's id, or queue:, kind: or worker: and a name as it stands in a query"}
+	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, queues, workers, operations, or job: or operation: and an id, or queue:, kind: or worker: and a name as it stands in a query"}
 }
 
 func parseIDs(text string) ([]int64, bool) {
