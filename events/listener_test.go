@@ -86,8 +86,8 @@ func next(t *testing.T, w *events.StatusWatch) events.Status {
 func TestAHalfOpenListenerIsSeenAndHealed(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	r := newRelay(t, f.ListenConfig())
-	hub, _ := f.hub(relayed{f.Store, r}, events.Config{
+	r := throughRelay(t, f.Store)
+	hub, _ := f.hub(r, events.Config{
 		PingEvery: 200 * time.Millisecond, DeadAfter: 700 * time.Millisecond,
 		ReconnectDelay: 50 * time.Millisecond, Poll: 24 * time.Hour,
 	})
@@ -99,7 +99,7 @@ func TestAHalfOpenListenerIsSeenAndHealed(t *testing.T) {
 	watcher := f.watch(hub, []int64{job}, fromStart(job))
 	watcher.untilStored(f, job)
 
-	before := r.connections()
+	before := r.connections.Load()
 	r.silence()
 	l := f.claimOne()
 	if s := next(t, status); s.Live || s.Degraded != events.ListenerSilent {
@@ -112,7 +112,7 @@ func TestAHalfOpenListenerIsSeenAndHealed(t *testing.T) {
 	f.completeOne(l)
 	watcher.untilStored(f, job)
 	// The dropped connection's cancel request may have passed the relay too.
-	if n := r.connections() - before; n < 1 || n > 2 {
+	if n := r.connections.Load() - before; n < 1 || n > 2 {
 		t.Errorf("%d new connections were made, want one listener", n)
 	}
 }
@@ -120,9 +120,9 @@ func TestAHalfOpenListenerIsSeenAndHealed(t *testing.T) {
 func TestWhileNoConnectionListensTheWatchedJobsArePolled(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	r := newRelay(t, f.ListenConfig())
-	r.Listener.Close() // nothing can listen
-	hub, _ := f.hub(relayed{f.Store, r}, events.Config{ReconnectDelay: time.Hour, Poll: 50 * time.Millisecond})
+	r := throughRelay(t, f.Store)
+	r.way.Refuse(true) // nothing can listen
+	hub, _ := f.hub(r, events.Config{ReconnectDelay: time.Hour, Poll: 50 * time.Millisecond})
 	f.eventually("the feed says that it is not live", func() bool {
 		return hub.Status().Degraded == events.ListenerLost
 	})

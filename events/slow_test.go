@@ -112,18 +112,19 @@ func heap() uint64 {
 func TestAGapTooLongToReplayEndsTheSubscription(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	r := newRelay(t, f.ListenConfig())
-	hub, _ := f.hub(relayed{f.Store, r}, events.Config{
-		MaxBehind: 100, Poll: time.Hour, ReconnectDelay: 50 * time.Millisecond,
-		PingEvery: 500 * time.Millisecond, DeadAfter: time.Second,
-	})
+	r := throughRelay(t, f.Store)
+	hub, _ := f.hub(r, events.Config{MaxBehind: 100, Poll: time.Hour, ReconnectDelay: 50 * time.Millisecond})
 	f.eventually("the feed is live", func() bool { return hub.Status().Live })
 	job := f.enqueue(1)[0]
 	l := f.claimOne()
 	reader := f.watch(hub, []int64{job}, events.From{})
-	r.silence()
-	for range 1_300 { // more than one page and the room for a reader
-		f.renewOne(l)
-	}
+	r.way.Refuse(true)
+	r.way.Cut()
+	f.eventually("nobody listens", func() bool { return !hub.Status().Live })
+	const more = 1300 // than one page and the room for a reader
+	f.exec(`insert into fenceline.transitions (job_id, generation, attempt_id, type, kind, queue, worker, lease_until)
+		select $1, $2, $3, 'renewed', 'report', 'default', 'a', $4 from generate_series(1, $5)`,
+		job, l.Generation, l.AttemptID, l.Until, more)
+	r.way.Refuse(false)
 	f.eventually("it is told", func() bool { return errors.Is(reader.sub.Err(), events.ErrTooFar) })
 }

@@ -70,6 +70,15 @@ func (r *Relay) URL(address string) (string, error) {
 	return u.String(), nil
 }
 
+// Config is cfg, leading through the relay.
+func (r *Relay) Config(cfg *pgx.ConnConfig) *pgx.ConnConfig {
+	cfg = cfg.Copy()
+	at := r.listener.Addr().(*net.TCPAddr)
+	cfg.Host, cfg.Port, cfg.TLSConfig, cfg.Fallbacks = at.IP.String(), uint16(at.Port), nil, nil
+	cfg.DialFunc = new(net.Dialer).DialContext
+	return cfg
+}
+
 // Close ends every connection and returns when all is given back.
 func (r *Relay) Close() {
 	r.listener.Close()
