@@ -118,6 +118,8 @@ func TestAGapTooLongToReplayEndsTheSubscription(t *testing.T) {
 	job := f.enqueue(1)[0]
 	l := f.claimOne()
 	reader := f.watch(hub, []int64{job}, events.From{})
+	f.renewOne(l)
+	reader.until(t, "what was heard so far has been read", func() bool { return reader.n == 1 })
 	r.way.Refuse(true)
 	r.way.Cut()
 	f.eventually("nobody listens", func() bool { return !hub.Status().Live })
