@@ -11,6 +11,7 @@ const texts = {
   behind: ['behind', 'The page could not be brought up to date yet; it keeps trying'],
   interrupted: ['interrupted', 'The line to the server is down; it is being restored, and what was missed is read then'],
   paused: ['paused', 'Changes are read again when this page is seen'],
+  out: ['signed out', 'You are not signed in any more: what you typed stays here; sign in again in another tab, or follow a link'],
   off: ['not live', 'This page shows what was so when it was loaded'],
 };
 // Why the server is behind, by the code that it gives.
@@ -85,7 +86,12 @@ async function read() {
     const answer = await fetch(location.href, { cache: 'no-store', headers: { Accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const to = page.getElementById('main');
+    if (answer.status === 401) {
+      line = 'out';
+      return true;
+    }
     if (!answer.ok || !to) return false;
+    if (line === 'out') line = 'interrupted';
     morph(main, to);
     clock.set(main.dataset.now);
     clock.localise(main);
@@ -109,7 +115,7 @@ function beat(data) {
 function heard({ type, data }) {
   if (type === 'patch') patch(data);
   else if (type === 'resync') refetch();
-  else if (type === 'state') line = data;
+  else if (type === 'state') line = line === 'out' && data !== 'live' ? line : data;
   else if (type === 'lost') join().then(refetch);
   else beat(data);
   say();

@@ -14,7 +14,7 @@ import "github.com/fenceline/fenceline/store"
 // actionPart is an action's button with its form. It works without script as
 // an opening part; the script shows the form as a dialog. While it is open, a
 // live change leaves it alone, so that the form stays bound to what was seen.
-func actionPart(u URLs, j store.Job, a store.Action) templ.Component {
+func actionPart(f Frame, j store.Job, a store.Action) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -61,7 +61,7 @@ func actionPart(u URLs, j store.Job, a store.Action) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if why := Refusal(a, j); why != "" {
+		if why := firstText(f.Limits.WhyNotAct(j.Queue), Refusal(a, j)); why != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<span class=\"why\" id=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -281,7 +281,7 @@ func actionPart(u URLs, j store.Job, a store.Action) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = actionForm(u, j, a, "", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = actionForm(f.URLs, j, a, "", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -215,3 +215,11 @@ func nobodyText(p store.Prospects) string {
 func limitedText(c store.Control) string {
 	return "Its " + string(c.Scope) + " is limited: " + changeText(store.ControlChange{Action: store.ActionLimit, Outcome: "done", Limits: c.Limits})
 }
+
+// queue is the queue that the change stays within; empty for none.
+func (f ControlForm) queue() string {
+	if f.Control.Scope == store.ScopeQueue {
+		return f.Control.Name
+	}
+	return ""
+}

@@ -266,11 +266,11 @@ func jobHead(p JobPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = actionPart(p.URLs, p.View.Job, store.ActionRequeue).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = actionPart(p.Frame, p.View.Job, store.ActionRequeue).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = actionPart(p.URLs, p.View.Job, store.ActionTerminate).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = actionPart(p.Frame, p.View.Job, store.ActionTerminate).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -11,7 +11,9 @@ import (
 type Frame struct {
 	URLs     URLs
 	Asset    func(name string) string // address of a file of the static package, prefix included
-	Actor    string                   // who is looking: "local"
+	Actor    string                   // who is looking: "local" where nobody signs in, empty for who has not yet
+	SignedIn bool                     // whether the reader signed in, and so has an account and can sign out
+	Limits   *Limits                  // what the reader may not do; nil for a reader who may do everything
 	Now      time.Time                // the database's clock when the page was read; zero where it was not read
 	Position string                   // where the stream resumes so that nothing is missed; empty for pages that are not live
 	Topics   []string                 // what the page follows; empty for pages that are not live

@@ -34,7 +34,7 @@ func (s *Server) act(c echo.Context, action store.Action, done views.Flash) erro
 	if err != nil {
 		return err
 	}
-	p := store.OperatorParams{JobID: id, Actor: Actor, Reason: sent.Get(views.FieldReason)}
+	p := store.OperatorParams{JobID: id, Actor: s.actor(c), Reason: sent.Get(views.FieldReason)}
 	if p.Seen, err = seen(sent.Get(views.FieldSeen)); err == nil {
 		_, err = s.operate(c.Request().Context(), action, p)
 	}
@@ -109,7 +109,7 @@ func (s *Server) reveal(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	payload, err := s.cfg.Store.Reveal(ctx, id, Actor)
+	payload, err := s.cfg.Store.Reveal(ctx, id, s.actor(c))
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Server) drill(c echo.Context) error {
 	if s.cfg.Drill == nil {
 		return &problem{Status: http.StatusNotFound, Code: "no_drill", Message: "This process cannot run the drill; use the command fenceline drill."}
 	}
-	job, running, err := s.cfg.Drill.Start(c.Request().Context())
+	job, running, err := s.cfg.Drill.Start(c.Request().Context(), s.actor(c))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"math"
 	"net/http"
 
@@ -17,7 +16,7 @@ const (
 )
 
 func (s *Server) apiEnqueue(c echo.Context) error {
-	r := store.Request{Actor: Actor}
+	r := store.Request{Actor: s.actor(c)}
 	if parent := c.Request().Header.Get("Traceparent"); store.ValidTrace(parent) {
 		r.Trace = parent
 	}
@@ -29,12 +28,15 @@ func (s *Server) apiEnqueue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayActOn(c, orElse(r.Queue, store.DefaultQueue)); err != nil {
+		return err
+	}
 	ctx := c.Request().Context()
 	enqueued, err := s.cfg.Store.Enqueue(ctx, r)
 	if err != nil {
 		return err
 	}
-	job, err := s.whole(ctx, enqueued.ID)
+	job, err := s.whole(c, enqueued.ID)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (s *Server) apiJob(c echo.Context) error {
 	if _, err := query(c, []string{}...); err != nil {
 		return err
 	}
-	job, err := s.whole(c.Request().Context(), id)
+	job, err := s.whole(c, id)
 	if err != nil {
 		return err
 	}
@@ -64,13 +66,14 @@ func (s *Server) apiJob(c echo.Context) error {
 // whole reads a job with its payload and attempts. The payload is read apart
 // from the rest; when the job changed in between both are read again, so that
 // a result never stands beside an older state.
-func (s *Server) whole(ctx context.Context, id int64) (wholeJob, error) {
+func (s *Server) whole(c echo.Context, id int64) (wholeJob, error) {
+	ctx := c.Request().Context()
 	for tries := 0; ; tries++ {
 		view, err := s.cfg.Store.JobView(ctx, id)
 		if err != nil {
 			return wholeJob{}, err
 		}
-		payload, err := s.cfg.Store.Payload(ctx, id)
+		payload, err := s.payloadFor(c, view.Job)
 		if err != nil {
 			return wholeJob{}, err
 		}
@@ -82,6 +85,20 @@ func (s *Server) whole(ctx context.Context, id int64) (wholeJob, error) {
 			return wholeJob{jobJSON: jobOf(view.Job), Args: payload.Args, Result: payload.Result, Attempts: attemptsOf(view.History)}, nil
 		}
 	}
+}
+
+// payloadFor is a job's payload as far as the reader may see it: in full and
+// recorded, or its shape alone. Where nobody signs in, programs see it unrecorded.
+func (s *Server) payloadFor(c echo.Context, j store.Job) (store.Payload, error) {
+	ctx, p := c.Request().Context(), s.who(c)
+	switch {
+	case s.cfg.SignIn == nil:
+		return s.cfg.Store.Payload(ctx, j.ID)
+	case p.Has(store.RightReveal) && p.ActsOn(j.Queue):
+		return s.cfg.Store.Reveal(ctx, j.ID, p.name)
+	}
+	all, err := s.cfg.Store.Payload(ctx, j.ID)
+	return store.Payload{Args: store.Mask(all.Args), Result: store.Mask(all.Result)}, err
 }
 
 type transitionsJSON struct {
@@ -139,7 +156,7 @@ func (s *Server) apiAct(c echo.Context, action store.Action) error {
 	if err != nil {
 		return err
 	}
-	p := store.OperatorParams{JobID: id, Actor: Actor}
+	p := store.OperatorParams{JobID: id, Actor: s.actor(c)}
 	err = readJSON(c, fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})})
 	if err != nil {
 		return err
@@ -148,7 +165,7 @@ func (s *Server) apiAct(c echo.Context, action store.Action) error {
 	if _, err := s.operate(ctx, action, p); err != nil {
 		return err
 	}
-	job, err := s.whole(ctx, id)
+	job, err := s.whole(c, id)
 	if err != nil {
 		return err
 	}

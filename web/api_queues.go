@@ -72,7 +72,7 @@ func (s *Server) apiUndrain(c echo.Context) error {
 // queue, one kind, everything or one worker, and says which revision it looked
 // at.
 func (s *Server) apiControl(c echo.Context, action store.Action, ofWorker bool) error {
-	ch := change{action: action, params: store.ControlParams{Actor: Actor}}
+	ch := change{action: action, params: store.ControlParams{Actor: s.actor(c)}}
 	var queue, kind, worker, length, per string
 	var all bool
 	f := fields{"reason": text(&ch.params.Reason), "seen": object(fields{"revision": revision(&ch.params.Seen)})}
@@ -100,6 +100,9 @@ func (s *Server) apiControl(c echo.Context, action store.Action, ofWorker bool) 
 		return err
 	}
 	if err := ch.aim(queue, kind, worker, all, ofWorker); err != nil {
+		return err
+	}
+	if err := s.mayChange(c, ch); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()

@@ -87,7 +87,7 @@ func (f *follower) run(c echo.Context) (err error) {
 		f.line.add(0, encode(eventResync, []byte(`{"reason":"the id to resume behind is not one of this job's transitions"}`)))
 	}
 	for ctx.Err() == nil {
-		err := f.follow(ctx)
+		err := f.follow(ctx, c)
 		switch {
 		case errors.Is(err, events.ErrClosed):
 			return gone(f.line.bye())
@@ -100,8 +100,11 @@ func (f *follower) run(c echo.Context) (err error) {
 	return nil
 }
 
+// errReaderChanged ends a stream whose reader may not have it any more.
+var errReaderChanged = errors.New("the reader is not who opened the stream")
+
 // follow reads up to now and then sends what happens.
-func (f *follower) follow(ctx context.Context) error {
+func (f *follower) follow(ctx context.Context, c echo.Context) error {
 	if err := f.replay(ctx); err != nil {
 		return err
 	}
@@ -126,6 +129,9 @@ func (f *follower) follow(ctx context.Context) error {
 			}
 			f.send(d.Transitions)
 		case <-beat.C:
+			if same, _ := f.server.unchanged(c); !same {
+				return errReaderChanged
+			}
 			f.line.add(0, f.beat(ctx))
 		}
 	}

@@ -17,12 +17,14 @@ const (
 
 // form reads a posted form. Fields in the address are not part of it, and a
 // field that stands twice is refused rather than chosen from.
-func form(c echo.Context) (url.Values, error) {
+func form(c echo.Context) (url.Values, error) { return formUpTo(c, maxForm) }
+
+func formUpTo(c echo.Context, limit int64) (url.Values, error) {
 	r := c.Request()
 	if err := expectType(r, "application/x-www-form-urlencoded"); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, limit)
 	r.URL.RawQuery = ""
 	if err := r.ParseForm(); err != nil {
 		if p := explain(err); p.Status == http.StatusRequestEntityTooLarge {

@@ -13,8 +13,8 @@ import (
 	"github.com/fenceline/fenceline/store"
 )
 
-// Actor is who every action is recorded as. The console has no accounts and
-// listens on loopback only; a name is never taken from a request.
+// Actor is who every action is recorded as where nobody signs in: the console
+// listens on loopback only then.
 const Actor = "local"
 
 // Drill starts the story of the two workers.
@@ -22,8 +22,8 @@ type Drill interface {
 	// Start enqueues the drill's job and sets its workers going, and returns
 	// the job's id without waiting for the end. While a drill runs it starts
 	// no other and returns that one's job with running true. ctx is the
-	// request's; the drill outlives it.
-	Start(ctx context.Context) (job int64, running bool, err error)
+	// request's; the drill outlives it. actor is who started it.
+	Start(ctx context.Context, actor string) (job int64, running bool, err error)
 }
 
 // Config is what a [Server] is made of. Zero durations and numbers mean their
@@ -33,6 +33,10 @@ type Config struct {
 	Hub   *events.Hub  // required; somebody else runs it
 	Log   *slog.Logger // nothing is logged when nil
 	Drill Drill        // nil: there is no drill here
+
+	// SignIn says how people prove who they are; nil: nobody has to, and whoever
+	// reaches the console acts as [Actor] and may do everything.
+	SignIn *SignIn
 
 	// Metrics, when set, is shown at /metrics; the server adds its own figures,
 	// the feed's and the jobs'.
@@ -56,6 +60,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.SignIn != nil {
+		in := *c.SignIn
+		orDefault(&in.Idle, time.Hour)
+		orDefault(&in.Lifetime, 12*time.Hour)
+		c.SignIn = &in
 	}
 	orDefault(&c.Patience, 25*time.Second)
 	orDefault(&c.Heartbeat, 15*time.Second)

@@ -42,6 +42,14 @@ type change struct {
 	limits store.Limits
 }
 
+// mayChange refuses who may act in some queues only, and not on this.
+func (s *Server) mayChange(c echo.Context, ch change) error {
+	if ch.params.Scope == store.ScopeQueue {
+		return s.mayActOn(c, ch.params.Name)
+	}
+	return s.mayActOn(c, "")
+}
+
 func (s *Server) apply(ctx context.Context, ch change) (store.Control, error) {
 	switch ch.action {
 	case store.ActionPause:
@@ -62,13 +70,16 @@ func (s *Server) control(c echo.Context, action store.Action, done views.Flash, 
 		return err
 	}
 	ch := change{action: action, params: store.ControlParams{
-		Scope: store.Scope(sent.Get(views.FieldScope)), Name: sent.Get(views.FieldName), Actor: Actor, Reason: sent.Get(views.FieldReason),
+		Scope: store.Scope(sent.Get(views.FieldScope)), Name: sent.Get(views.FieldName), Actor: s.actor(c), Reason: sent.Get(views.FieldReason),
 	}}
 	if ofWorker != (ch.params.Scope == store.ScopeWorker) {
 		return &store.InvalidError{Field: views.FieldScope, Message: "cannot be changed at this address"}
 	}
 	ctx := c.Request().Context()
 	var set store.Control
+	if err := s.mayChange(c, ch); err != nil {
+		return err
+	}
 	if err = ch.read(sent); err == nil {
 		set, err = s.apply(ctx, ch)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 // What the tests see of the inside.
@@ -48,3 +50,27 @@ func Encode(name string, data []byte) []byte { return encode(name, data) }
 
 // DefaultHeartbeat is the time between two beats unless configured.
 func DefaultHeartbeat() time.Duration { return Config{}.withDefaults().Heartbeat }
+
+// Rule is who may use an address.
+type Rule struct{ rule }
+
+// Rules are all rules, by method and route.
+func Rules() map[string]Rule {
+	out := map[string]Rule{}
+	for name, r := range rules {
+		out[name] = Rule{r}
+	}
+	return out
+}
+
+// Named reports whether the handler asks for the queue that the body names.
+func (r Rule) Named() bool { return r.named }
+
+// Allows says what the rule means for powers in a queue, in words of its own.
+func (r Rule) Allows(p store.Powers, queue string) bool {
+	if r.open {
+		return true
+	}
+	bounded := r.everywhere && p.Queues != nil || r.ofJob && !p.ActsOn(queue)
+	return r.role != "" && p.Role.Includes(r.role) && (r.also == "" || p.Has(r.also)) && !bounded
+}

@@ -20,9 +20,12 @@ var safeHeaders = map[string]string{
 
 // headers sets what every answer carries, refusals and errors included. Only
 // the console's own files say otherwise about caching.
-func headers(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) headers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
+		if s.cfg.SignIn != nil && s.cfg.SignIn.secure() {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		for name, value := range safeHeaders {
 			h.Set(name, value)
 		}

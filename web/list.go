@@ -137,7 +137,7 @@ func (s *Server) searchOf(c echo.Context, q url.Values) (search.Query, string, e
 
 // kept is a search that is kept, for who may ask it.
 func (s *Server) kept(c echo.Context, text string) (search.Query, error) {
-	if err := s.require(c, searchArgs); err != nil {
+	if err := s.require(c, store.RightReveal); err != nil {
 		return search.Query{}, err
 	}
 	id, err := uuid.Parse(text)
@@ -230,7 +230,7 @@ func (s *Server) search(c echo.Context) error {
 
 // keep keeps a search, unless it is the one that was kept before.
 func (s *Server) keep(c echo.Context, q search.Query, before string) (string, error) {
-	if err := s.require(c, searchArgs); err != nil {
+	if err := s.require(c, store.RightReveal); err != nil {
 		return "", err
 	}
 	if before != "" {
@@ -242,7 +242,7 @@ func (s *Server) keep(c echo.Context, q search.Query, before string) (string, er
 			return "", err
 		}
 	}
-	id, err := s.cfg.Store.KeepSearch(c.Request().Context(), q, Actor)
+	id, err := s.cfg.Store.KeepSearch(c.Request().Context(), q, s.actor(c))
 	return id.String(), err
 }
 

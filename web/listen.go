@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// CheckListen refuses an address that machines other than this one could
-// reach: without accounts, whoever reaches the console may act. The error is a
-// sentence for a person.
-func CheckListen(addr string) error {
+// CheckListen refuses an address that machines other than this one could reach,
+// unless people sign in, and do so over TLS: of the console itself or of a proxy
+// in front. The error is a sentence for a person.
+func CheckListen(addr string, signIn, overTLS bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("the listen address %q is not HOST:PORT, as in 127.0.0.1:8080", addr)
@@ -20,8 +20,14 @@ func CheckListen(addr string) error {
 	if host == "localhost" {
 		return nil
 	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("refusing to listen on %q: the console has no accounts, so it listens on loopback only; use 127.0.0.1, [::1] or localhost, and a tunnel or a proxy that authenticates people", addr)
+	ip := net.ParseIP(host)
+	switch {
+	case ip != nil && ip.IsLoopback():
+		return nil
+	case !signIn:
+		return fmt.Errorf("refusing to listen on %q: nobody has to sign in, so the console listens on loopback only; let people sign in with --sign-in passwords and --public-url https://NAME, or use 127.0.0.1, [::1] or localhost and reach it through a tunnel", addr)
+	case !overTLS:
+		return fmt.Errorf("refusing to listen on %q: passwords would cross the network as they are; say with --public-url https://NAME that a proxy in front speaks TLS, or give --tls-cert and --tls-key", addr)
 	}
 	return nil
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/events"
+	"github.com/fenceline/fenceline/store"
 )
 
 // lobby holds the rooms that are open: one for each topic that somebody
-// follows. A room reads and renders once for everybody in it, and is closed
+// follows, and for each set of powers, because pages say what a reader may not do. A room reads and renders once for everybody in it, and is closed
 // when the last one leaves.
 type lobby struct {
 	server *Server
 
 	mu    sync.Mutex
-	rooms map[string]*room
+	rooms map[string]*room // by key
 }
 
 func newLobby(s *Server) *lobby { return &lobby{server: s, rooms: map[string]*room{}} }
@@ -33,6 +34,7 @@ type source interface {
 // room is one topic with those who follow it.
 type room struct {
 	topic  string
+	key    string        // the topic and for whom it is rendered
 	wake   chan struct{} // somebody came in and has to be shown everything
 	loaded chan struct{} // closed when the first reading succeeded or failed
 	err    error         // why the first reading failed; read after loaded
@@ -56,7 +58,7 @@ type member struct {
 // Everything the reader may have missed since the position is put in its
 // outbox soon. leave must be called unless the error is not nil.
 func (l *lobby) join(ctx context.Context, topic string, src source, box *outbox, since uint64) (leave func(), err error) {
-	r := l.enter(topic, src)
+	r := l.enter(powersOf(ctx), topic, src)
 	select {
 	case <-r.loaded:
 	case <-ctx.Done():
@@ -82,19 +84,20 @@ func (l *lobby) join(ctx context.Context, topic string, src source, box *outbox,
 	}, nil
 }
 
-func (l *lobby) enter(topic string, src source) *room {
+func (l *lobby) enter(powers store.Powers, topic string, src source) *room {
+	key := topic + "\x00" + class(powers)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r, open := l.rooms[topic]; open {
+	if r, open := l.rooms[key]; open {
 		r.guests++
 		return r
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(withPowers(context.Background(), powers))
 	r := &room{
-		topic: topic, wake: make(chan struct{}, 1), loaded: make(chan struct{}), cancel: cancel,
+		topic: topic, key: key, wake: make(chan struct{}, 1), loaded: make(chan struct{}), cancel: cancel,
 		done: make(chan struct{}), guests: 1, members: map[*outbox]*member{}, parts: map[string][]byte{},
 	}
-	l.rooms[topic] = r
+	l.rooms[key] = r
 	go func() {
 		defer close(r.done)
 		l.run(ctx, r, src)
@@ -107,8 +110,8 @@ func (l *lobby) exit(r *room) {
 	l.mu.Lock()
 	r.guests--
 	last := r.guests == 0
-	if last && l.rooms[r.topic] == r {
-		delete(l.rooms, r.topic)
+	if last && l.rooms[r.key] == r {
+		delete(l.rooms, r.key)
 	}
 	l.mu.Unlock()
 	if last {
@@ -156,8 +159,8 @@ func caughtFollow(ctx context.Context, r *room, src source) (err error) {
 func (l *lobby) forget(r *room) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rooms[r.topic] == r {
-		delete(l.rooms, r.topic)
+	if l.rooms[r.key] == r {
+		delete(l.rooms, r.key)
 	}
 }
 

@@ -107,8 +107,9 @@ func (s *Server) liveFrame(c echo.Context, topic string) (views.Frame, error) {
 
 // What the streams of these pages send: the pages' own parts.
 
-func (s *Server) patchFrame() views.Frame {
-	return views.Frame{URLs: s.urls, Asset: s.asset, Actor: Actor}
+// patchFrame is the frame of what a room renders, for readers with the same powers.
+func (s *Server) patchFrame(ctx context.Context) views.Frame {
+	return views.Frame{URLs: s.urls, Asset: s.asset, Limits: limits(powersOf(ctx))}
 }
 
 func readQueues(ctx context.Context, s *Server) ([]part, error) {
@@ -116,7 +117,7 @@ func readQueues(ctx context.Context, s *Server) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := s.patchFrame()
+	f := s.patchFrame(ctx)
 	f.Now = view.Now
 	return rendered(ctx, views.QueuesParts(views.QueuesPage{Frame: f, View: view}))
 }
@@ -126,7 +127,7 @@ func readWorkers(ctx context.Context, s *Server) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := s.patchFrame()
+	f := s.patchFrame(ctx)
 	f.Now = view.Now
 	return rendered(ctx, views.WorkersParts(views.WorkersPage{Frame: f, View: view}))
 }
@@ -139,7 +140,7 @@ var namedReadings = map[string]func(name string) func(context.Context, *Server) 
 			if err != nil {
 				return nil, err
 			}
-			f := s.patchFrame()
+			f := s.patchFrame(ctx)
 			f.Now = view.Now
 			return rendered(ctx, views.QueueParts(views.QueuePage{Frame: f, View: view}))
 		}
@@ -150,7 +151,7 @@ var namedReadings = map[string]func(name string) func(context.Context, *Server) 
 			if err != nil {
 				return nil, err
 			}
-			f := s.patchFrame()
+			f := s.patchFrame(ctx)
 			f.Now = view.Now
 			return rendered(ctx, views.KindParts(views.KindPage{Frame: f, View: view}))
 		}
@@ -164,7 +165,7 @@ var namedReadings = map[string]func(name string) func(context.Context, *Server) 
 			if err != nil {
 				return nil, err
 			}
-			f := s.patchFrame()
+			f := s.patchFrame(ctx)
 			f.Now = view.Now
 			return rendered(ctx, views.WorkerParts(views.WorkerPage{Frame: f, View: view}))
 		}

@@ -93,6 +93,15 @@ func (r *reader) run(c echo.Context) error {
 		case feed = <-status.C:
 			l.add(r.position(), r.beat(ctx, eventBeat, feed))
 		case <-beat.C:
+			same, err := r.server.unchanged(c)
+			if !same {
+				// Who reads the page again is told who they are now.
+				l.add(0, encode(eventResync, []byte(`{"reason":"signed_out"}`)))
+				return gone(l.flush())
+			}
+			if err != nil {
+				r.server.cfg.Log.Warn("a stream's reader could not be looked at", keyRequestID, c.Get(keyRequestID), "error", err)
+			}
 			l.add(r.position(), r.beat(ctx, eventBeat, feed))
 		}
 	}

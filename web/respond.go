@@ -26,8 +26,9 @@ func page(c echo.Context, status int, component templ.Component) error {
 
 // frame is what every page carries.
 func (s *Server) frame(c echo.Context) views.Frame {
+	p := s.who(c)
 	return views.Frame{
-		URLs: s.urls, Asset: s.asset, Actor: Actor,
+		URLs: s.urls, Asset: s.asset, Actor: p.name, SignedIn: p.name != "" && s.cfg.SignIn != nil, Limits: limits(p.Powers),
 		Done: views.KnownFlash(c.QueryParam(views.ParamDone)),
 	}
 }

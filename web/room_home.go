@@ -75,7 +75,8 @@ func readHome(ctx context.Context, s *Server) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := views.HomePage{Frame: views.Frame{URLs: s.urls, Asset: s.asset, Actor: Actor, Now: home.Now}, Home: home}
+	p := views.HomePage{Frame: s.patchFrame(ctx), Home: home}
+	p.Now = home.Now
 	return rendered(ctx, views.HomeParts(p))
 }
 

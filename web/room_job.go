@@ -148,7 +148,7 @@ func (j *jobRoom) render(ctx context.Context, r *room) error {
 	if n := len(j.view.Transitions); n > 0 && now.Before(j.view.Transitions[n-1].At) {
 		j.view.Now = j.view.Transitions[n-1].At
 	}
-	p := j.server.jobPage(views.Frame{URLs: j.server.urls, Asset: j.server.asset, Actor: Actor}, j.view)
+	p := j.server.jobPage(j.server.patchFrame(ctx), j.view)
 	if p.Ahead, err = j.server.ahead(ctx, j.view.Job); err != nil {
 		return err
 	}

@@ -69,6 +69,15 @@ func (s *Server) routes() []route {
 		{path: views.RouteOperationCancel, method: post, handler: s.cancelOperation, what: "end an operation"},
 		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
 
+		{path: views.RouteSignIn, method: get, handler: s.withSignIn(s.signIn), what: "ask people who they are"},
+		{path: views.RouteSignIn, method: post, handler: s.withSignIn(s.enter), what: "sign in with a name and a password"},
+		{path: views.RouteSignOut, method: post, handler: s.withSignIn(s.signOut), what: "end this browser's session"},
+		{path: views.RouteSetUp, method: get, handler: s.withSignIn(s.setUp), what: "the form for the first account"},
+		{path: views.RouteSetUp, method: post, handler: s.withSignIn(s.makeFirst), what: "make the first account, with a one-time code"},
+		{path: views.RouteAccount, method: get, handler: s.withSignIn(s.account), what: "a person's own account"},
+		{path: views.RoutePassword, method: post, handler: s.withSignIn(s.changePassword), what: "change one's own password"},
+		{path: views.RouteEndSignIns, method: post, handler: s.withSignIn(s.endSignIns), what: "sign out of other browsers"},
+
 		{path: routeHealth, method: get, handler: plain(s.probes.health), what: "whether the process lives"},
 		{path: routeReady, method: get, handler: plain(s.probes.ready), what: "whether it can serve, and why not"},
 		{path: routeStatic, method: get, handler: s.static, what: "the console's own files"},
@@ -111,13 +120,13 @@ func (s *Server) router() *echo.Echo {
 	e.IPExtractor = echo.ExtractIPDirect()
 	e.SchemeExtractor = echo.ExtractSchemeDirect()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
-	e.Pre(s.observe, s.underPrefix, headers, s.expectHost, s.refuseForgery)
+	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost, s.refuseForgery)
 	for _, r := range s.routes() {
 		if r.stream {
-			e.Add(r.method, r.path, r.handler)
+			e.Add(r.method, r.path, s.permit(r, r.handler))
 			continue
 		}
-		handler := s.bounded(r.handler)
+		handler := s.bounded(s.permit(r, r.handler))
 		e.Add(r.method, r.path, handler)
 		if r.method == http.MethodGet {
 			e.Add(http.MethodHead, r.path, handler)

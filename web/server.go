@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/views"
@@ -17,16 +18,18 @@ import (
 
 // Server serves the console and the API.
 type Server struct {
-	cfg     Config
-	urls    views.URLs
-	hosts   map[string]bool
-	echo    *echo.Echo
-	forgery *http.CrossOriginProtection
-	clock   clock
-	lobby   *lobby
-	probes  Probes
-	traffic *traffic
-	streams atomic.Int64
+	cfg   Config
+	urls  views.URLs
+	hosts map[string]bool
+	echo  *echo.Echo
+
+	sessions *scs.SessionManager // nil where nobody signs in
+	forgery  *http.CrossOriginProtection
+	clock    clock
+	lobby    *lobby
+	probes   Probes
+	traffic  *traffic
+	streams  atomic.Int64
 
 	closing   chan struct{} // closed when shutdown begins
 	closeOnce sync.Once
@@ -48,6 +51,9 @@ func New(cfg Config) (*Server, error) {
 	s.probes = Probes{Store: cfg.Store, Hub: cfg.Hub, Metrics: s.cfg.gatherer(), Version: cfg.Version, Closing: s.closing, started: time.Now()}
 	s.measure()
 	s.clock.read = s.cfg.Store.Clock
+	if s.cfg.SignIn != nil {
+		s.sessions = newSessions(s.cfg.Store, s.cfg.SignIn, prefix)
+	}
 	s.lobby = newLobby(s)
 	s.echo = s.router()
 	return s, nil

@@ -18,6 +18,8 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema to this program's version."`
 	Enqueue enqueueCmd `cmd:"" help:"Store one job, or many from standard input."`
 	Jobs    jobsCmd    `cmd:"" help:"List jobs, show one, requeue or terminate it."`
+	User    userCmd    `cmd:"" help:"Say who may sign in to the console, and what they may do."`
+	Token   tokenCmd   `cmd:"" help:"Make and remove tokens with which programs use the API."`
 	Verify  verifyCmd  `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
 	Doctor  doctorCmd  `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
 	Drill   drillCmd   `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`

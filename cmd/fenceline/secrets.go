@@ -27,7 +27,8 @@ func (c *cli) withoutSecrets(text string) string {
 func (c *cli) databases() []database {
 	return []database{c.Serve.database, c.Worker.database, c.Migrate.database, c.Enqueue.database,
 		c.Jobs.List.database, c.Jobs.Show.database, c.Jobs.Requeue.database, c.Jobs.Terminate.database,
-		c.Verify.database, c.Doctor.database, c.Drill.database, c.Bench.database}
+		c.User.Add.database, c.User.List.database, c.User.Passwd.database, c.User.Set.database, c.User.Remove.database,
+		c.Token.Add.database, c.Token.List.database, c.Token.Remove.database, c.Verify.database, c.Doctor.database, c.Drill.database, c.Bench.database}
 }
 
 // secretsOf are the parts of a connection string that may be its password, as

@@ -18,10 +18,11 @@ import (
 )
 
 type serveCmd struct {
-	Listen string    `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only: there are no accounts, so whoever reaches the console may act."`
+	Listen string    `name:"listen" env:"FENCELINE_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" group:"Console" help:"Where the console and the API are served. Loopback only, unless people sign in: otherwise whoever reaches the console may act."`
 	Prefix string    `name:"prefix" env:"FENCELINE_PREFIX" placeholder:"/PATH" group:"Console" help:"The path under which a proxy mounts the console."`
 	Hosts  []string  `name:"host" env:"FENCELINE_HOST" placeholder:"NAME" group:"Console" help:"One more name under which a proxy or tunnel reaches the console; others than localhost, 127.0.0.1 and ::1 are refused. May be repeated."`
 	Traces traceLink `name:"trace-url" env:"FENCELINE_TRACE_URL" placeholder:"URL" group:"Console" help:"Where a job's trace is shown, with {trace} in place of its id."`
+	signIn
 	database
 	pool
 }
@@ -37,6 +38,9 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer listener.Close()
+	if listener, err = c.secured(listener); err != nil {
+		return err
+	}
 	s, err := c.open(ctx, a, serving, c.storeConfig())
 	if err != nil {
 		return err
@@ -49,8 +53,8 @@ func (c *serveCmd) check() error {
 	if err := c.pool.check(); err != nil {
 		return err
 	}
-	if err := web.CheckListen(c.Listen); err != nil {
-		return usagef("--listen: %w", err)
+	if err := c.signIn.check(c.Listen); err != nil {
+		return err
 	}
 	if _, err := web.CheckPrefix(c.Prefix); err != nil {
 		return usagef("--prefix: %w", err)
@@ -91,19 +95,27 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	}
 	defer sent.end(ctx, a)
 	server, err := web.New(web.Config{
-		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, TraceURL: string(c.Traces), Prefix: c.Prefix, Hosts: c.Hosts,
-		Version: versionOf(), Grace: c.Grace / 4,
+		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, TraceURL: string(c.Traces), Prefix: c.Prefix,
+		Hosts: append(c.signIn.hosts(), c.Hosts...), SignIn: c.asked(listener.Addr()), Version: versionOf(), Grace: c.Grace / 4,
 	})
 	if err != nil {
 		return usageError{err}
 	}
-	workers := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	workers := func(ctx context.Context) error {
+		// A pool carries operations on; a console without one does so itself.
+		worker.CarryOperations(ctx, s.Store, "serve", a.log)
+		return nil
+	}
 	if len(c.queues()) > 0 {
 		w, err := c.measured(s, c.config(a, hub.Work()), registry, sent)
 		if err != nil {
 			return err
 		}
 		workers = w.Run
+	}
+	link, err := c.setUpLink(ctx, s, c.address(listener))
+	if err != nil {
+		return err
 	}
 	// The pool is woken by the hub, so the hub outlives it.
 	listening, deafen := context.WithCancel(context.WithoutCancel(ctx))
@@ -112,7 +124,7 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	group.Go(func() error { return leave(ctx, a, server.Run(ctx, listener)) })
 	group.Go(func() error { return unfinished(a, workers(ctx)) })
 	group.Go(func() error { return watch.Run(ctx, c.watch(a, s)) })
-	c.ready(a, listener)
+	c.ready(a, listener, link)
 	err = group.Wait()
 	drills.Wait()
 	deafen()
@@ -124,7 +136,6 @@ func newDrills(ctx context.Context, a *app, s *session) (*drill.Starter, error) 
 	if err != nil {
 		return nil, err
 	}
-	cfg.Actor = web.Actor
 	return drill.NewStarter(ctx, cfg), nil
 }
 
@@ -138,15 +149,31 @@ func leave(ctx context.Context, a *app, err error) error {
 	return err
 }
 
-// ready prints the one line that says where the console is.
-func (c *serveCmd) ready(a *app, listener net.Listener) {
-	prefix, _ := web.CheckPrefix(c.Prefix)
-	url := "http://" + listener.Addr().String() + prefix + "/"
+// ready prints the line that says where the console is, and one with a link for
+// the first account while there is none.
+func (c *serveCmd) ready(a *app, listener net.Listener, link string) {
+	url := c.address(listener)
+	if len(c.Ways) == 0 {
+		a.log.Info("nobody has to sign in, so the console listens on loopback only", "listen", listener.Addr().String())
+	}
 	if a.json {
-		a.printJSON(map[string]string{"url": url, "version": versionOf()})
+		said := map[string]string{"url": url, "version": versionOf()}
+		if link != "" {
+			said["set_up"] = link
+		}
+		a.printJSON(said)
 		return
 	}
 	a.printf("Fenceline is ready: %s\n", url)
+	if link != "" {
+		a.printf("Make the first account within an hour: %s\n", link)
+	}
+}
+
+// address is that of the console's first page.
+func (c *serveCmd) address(listener net.Listener) string {
+	prefix, _ := web.CheckPrefix(c.Prefix)
+	return c.origin(listener.Addr()) + prefix + "/"
 }
 
 // unfinished says what an orderly end left behind. That is no failure of this

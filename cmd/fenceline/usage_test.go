@@ -41,6 +41,19 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		{"serve --listen 0.0.0.0:8080", "loopback only"},
 		{"serve --listen :8080", "loopback only"},
 		{"serve --listen 192.0.2.1:8080", "loopback only"},
+		{"serve --listen 0.0.0.0:8080 --sign-in passwords", "passwords would cross the network"},
+		{"serve --listen 0.0.0.0:8080 --public-url https://jobs.example.org", "--sign-in passwords"},
+		{"serve --sign-in magic", "--sign-in"},
+		{"serve --public-url jobs.example.org", "--public-url"},
+		{"serve --public-url https://jobs.example.org/path", "--public-url"},
+		{"serve --tls-cert x", "--tls-cert"},
+		{"serve --session-idle 1s", "--session-idle"},
+		{"serve --session-life 30m", "--session-life"},
+		{"user add", "<name>"},
+		{"user add ada --role root", "--role"},
+		{"user add local", "name: is kept"},
+		{"token add ada", "<name>"},
+		{"token add ada ci --expires 0s", "--expires"},
 		{"serve --prefix ops", "--prefix"},
 		{"serve --owner-database-url postgres://x/y", "--owner-database-url"},
 		{"worker --workers 0", "--queue"},
@@ -64,6 +77,17 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		{"jobs terminate 1 --reason x --seen 0", "--seen"},
 		{"jobs terminate 1 --reason x --seen new", "--seen"},
 		{"drill --lease 1h", "--lease"},
+		{"operations preview requeue", "--search or --job"},
+		{"operations preview erase --search x", "requeue or terminate"},
+		{"operations preview requeue --search stat:x", "--search"},
+		{"operations confirm 1", "--reason"},
+		{"operations confirm 1 --reason x --halt-above 100", "--halt-above"},
+		{"operations confirm 1 --reason x --seen 0", "--seen"},
+		{"operations skipped 1 --limit 0", "--limit"},
+		{"queues pause --reason x", "--queue"},
+		{"queues pause --queue a --all --reason x", "--queue"},
+		{"queues limit --queue a", "--reason"},
+		{"workers drain w", "--reason"},
 		{"bench --jobs 0", "--jobs"},
 		{"bench --slots 0", "--slots"},
 		{"verify --log-level loud", "--log-level"},
@@ -91,7 +115,8 @@ func TestHelpIsPrintedForEveryVerb(t *testing.T) {
 		t.Error("without arguments the help is another one")
 	}
 	for _, verb := range []string{"serve", "worker", "migrate", "enqueue", "jobs list", "jobs show", "jobs requeue",
-		"jobs terminate", "verify", "doctor", "drill", "bench", "version"} {
+		"jobs terminate", "operations preview", "operations confirm", "operations list", "operations show", "operations skipped", "operations pause",
+		"operations resume", "operations cancel", "queues list", "queues pause", "queues resume", "queues limit", "workers list", "workers drain", "workers resume", "verify", "doctor", "drill", "bench", "version"} {
 		if !strings.Contains(top.out, verb) {
 			t.Errorf("the help does not name %s", verb)
 		}

@@ -22,8 +22,8 @@ func NewStarter(life context.Context, cfg Config) *Starter {
 
 // Start begins a drill and returns its job without waiting for the end. While
 // one runs it begins no other and returns that one's job with running true. The
-// drill outlives ctx.
-func (s *Starter) Start(ctx context.Context) (job int64, running bool, err error) {
+// drill outlives ctx. actor is who starts it.
+func (s *Starter) Start(ctx context.Context, actor string) (job int64, running bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
@@ -32,7 +32,9 @@ func (s *Starter) Start(ctx context.Context) (job int64, running bool, err error
 	if err := s.life.Err(); err != nil {
 		return 0, false, context.Cause(s.life)
 	}
-	d, err := Begin(ctx, s.cfg)
+	cfg := s.cfg
+	cfg.Actor = actor
+	d, err := Begin(ctx, cfg)
 	if err != nil {
 		return 0, false, err
 	}

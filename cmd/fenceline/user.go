@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/fenceline/fenceline/access"
+	"github.com/fenceline/fenceline/store"
+)
+
+type userCmd struct {
+	Add    userAddCmd    `cmd:"" help:"Add somebody who signs in with a password, which is asked for or read from standard input."`
+	List   userListCmd   `cmd:"" help:"List everybody who may sign in."`
+	Passwd userPasswdCmd `cmd:"" help:"Set a password, which is asked for or read from standard input, and sign its owner out everywhere."`
+	Set    userSetCmd    `cmd:"" help:"Change what somebody may do, at once."`
+	Remove userRemoveCmd `cmd:"" help:"Take an account away with its sessions and tokens; what was recorded stays."`
+}
+
+// powers are what somebody may do.
+type powers struct {
+	Role   string   `name:"role" enum:"viewer,operator,admin" default:"viewer" help:"viewer looks, operator acts, admin has every right."`
+	Rights []string `name:"right" placeholder:"RIGHT" help:"reveal shows payloads, bulk acts on many jobs at once. May be repeated; an admin has both."`
+	Queues []string `name:"in-queue" placeholder:"NAME" help:"A queue in which they may act and see payloads; without one, in all. May be repeated."`
+}
+
+func (p powers) read() store.Powers {
+	out := store.Powers{Role: store.Role(p.Role), Queues: p.Queues}
+	for _, r := range p.Rights {
+		out.Rights = append(out.Rights, store.Right(r))
+	}
+	return out
+}
+
+// with opens the store, does one thing and closes it.
+func (d database) with(ctx context.Context, a *app, do func(*store.Store) error) error {
+	s, err := d.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s.Store), s.close(ctx))
+}
+
+// aboutPerson names what was refused.
+func aboutPerson(name string, err error) error {
+	var invalid *store.InvalidError
+	switch {
+	case errors.Is(err, store.ErrNoPerson):
+		return fmt.Errorf("there is nobody of the name %s who could be changed so; fenceline user list shows who there is", oneLine(name))
+	case errors.As(err, &invalid):
+		return usagef("%s: %s", invalid.Field, invalid.Message)
+	}
+	return err
+}
+
+type userAddCmd struct {
+	database
+	powers
+	Name string `arg:"" help:"Who acts, in the log and in the audit."`
+}
+
+// Run adds somebody.
+func (c *userAddCmd) Run(ctx context.Context, a *app) error {
+	if err := store.CheckPersonName(c.Name); err != nil {
+		return aboutPerson(c.Name, err)
+	}
+	hash, err := a.newPassword(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, a, func(s *store.Store) error {
+		p, err := s.AddPerson(ctx, actor(), c.Name, c.read(), hash)
+		if err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(personOf(p), "%s may sign in as %s.\n", p.Name, p.Role)
+	})
+}
+
+type userPasswdCmd struct {
+	database
+	Name string `arg:"" help:"Whose."`
+}
+
+// Run sets a password.
+func (c *userPasswdCmd) Run(ctx context.Context, a *app) error {
+	hash, err := a.newPassword(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, a, func(s *store.Store) error {
+		if err := s.SetPassword(ctx, actor(), c.Name, hash, ""); err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(map[string]string{"name": c.Name}, "%s has another password, and is signed out everywhere.\n", c.Name)
+	})
+}
+
+type userSetCmd struct {
+	database
+	powers
+	Name string `arg:"" help:"Who."`
+}
+
+// Run changes what somebody may do.
+func (c *userSetCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		if err := s.SetPowers(ctx, actor(), c.Name, c.read()); err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(map[string]string{"name": c.Name, "role": c.Role}, "%s is %s from now on.\n", c.Name, c.Role)
+	})
+}
+
+type userRemoveCmd struct {
+	database
+	Name string `arg:"" help:"Who."`
+}
+
+// Run takes an account away.
+func (c *userRemoveCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		if err := s.RemovePerson(ctx, actor(), c.Name); err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(map[string]string{"name": c.Name}, "%s may not sign in any more.\n", c.Name)
+	})
+}
+
+type userListCmd struct{ database }
+
+type personJSON struct {
+	Name     string   `json:"name"`
+	Role     string   `json:"role"`
+	Rights   []string `json:"rights"`
+	Queues   []string `json:"queues"` // null for all
+	Signs    string   `json:"signs_in_with"`
+	SignedAt *string  `json:"signed_in_at"`
+}
+
+func personOf(p store.Person) personJSON {
+	out := personJSON{Name: p.Name, Role: string(p.Role), Rights: rightWords(p.Rights), Queues: p.Queues, Signs: "password"}
+	if !p.Local {
+		out.Signs = p.Issuer
+	}
+	if !p.SignedAt.IsZero() {
+		at := timeText(p.SignedAt)
+		out.SignedAt = &at
+	}
+	return out
+}
+
+func rightWords(rights []store.Right) []string {
+	words := make([]string, len(rights))
+	for i, r := range rights {
+		words[i] = string(r)
+	}
+	return words
+}
+
+// Run lists everybody.
+func (c *userListCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		people, err := s.People(ctx)
+		if err != nil {
+			return err
+		}
+		all, rows := []personJSON{}, [][]string{}
+		for _, p := range people {
+			j := personOf(p)
+			all = append(all, j)
+			rows = append(rows, []string{j.Name, j.Role, strings.Join(j.Rights, ", "), orElse(strings.Join(j.Queues, ", "), "all"), j.Signs, timeText(p.SignedAt)})
+		}
+		if a.json {
+			return a.printJSON(map[string]any{"people": all})
+		}
+		return printTable(a.out, []string{"NAME", "ROLE", "RIGHTS", "QUEUES", "SIGNS IN WITH", "LAST SIGNED IN"}, rows)
+	})
+}
+
+// said prints JSON for programs or a sentence for people.
+func (a *app) said(v any, format string, args ...any) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	return a.printf(format, args...)
+}
+
+// newPassword asks for a password at a terminal, twice and unseen, or reads the
+// first line of standard input, and returns what may be kept of it.
+func (a *app) newPassword(ctx context.Context, name string) (string, error) {
+	password, err := a.readPassword()
+	if err != nil {
+		return "", err
+	}
+	if err := access.CheckPassword(name, password); err != nil {
+		return "", usagef("%w", err)
+	}
+	return access.HashPassword(ctx, password)
+}
+
+func (a *app) readPassword() (string, error) {
+	if file, ok := a.in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return a.askPassword(int(file.Fd()))
+	}
+	line, err := bufio.NewReader(io.LimitReader(a.in, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password from standard input: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}
+
+func (a *app) askPassword(terminal int) (string, error) {
+	fmt.Fprint(a.err, "New password: ")
+	first, err := term.ReadPassword(terminal)
+	fmt.Fprint(a.err, "\nOnce more: ")
+	second, again := term.ReadPassword(terminal)
+	fmt.Fprintln(a.err)
+	if err := errors.Join(err, again); err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	if string(first) != string(second) {
+		return "", usagef("password: the two are not the same")
+	}
+	return string(first), nil
+}

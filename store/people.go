@@ -1,0 +1,306 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Role is what a person is to the console. Each may do what the one before may.
+type Role string
+
+// The roles.
+const (
+	RoleViewer   Role = "viewer"   // looks
+	RoleOperator Role = "operator" // acts on jobs, queues and workers
+	RoleAdmin    Role = "admin"    // has every right
+)
+
+// Roles are all roles, the least first.
+var Roles = []Role{RoleViewer, RoleOperator, RoleAdmin}
+
+// Includes reports whether the role may do what other may. A word that is no
+// role includes nothing, and nothing includes it.
+func (r Role) Includes(other Role) bool {
+	mine, theirs := slices.Index(Roles, r), slices.Index(Roles, other)
+	return theirs >= 0 && mine >= theirs
+}
+
+// Right is something that a role alone does not give.
+type Right string
+
+// The rights.
+const (
+	RightReveal Right = "reveal" // see and search what jobs were given and made
+	RightBulk   Right = "bulk"   // act on many jobs at once
+)
+
+// Rights are all rights.
+var Rights = []Right{RightReveal, RightBulk}
+
+// ErrNoPerson says that there is no such person.
+var ErrNoPerson = errors.New("no such person")
+
+// Powers are what somebody may do.
+type Powers struct {
+	Role   Role
+	Rights []Right
+	Queues []string // where they may act; nil for everywhere. Looking is not bounded by it
+}
+
+// Has reports whether the powers hold a right. An admin has every one.
+func (p Powers) Has(r Right) bool { return p.Role == RoleAdmin || slices.Contains(p.Rights, r) }
+
+// ActsOn reports whether the powers reach a queue.
+func (p Powers) ActsOn(queue string) bool { return p.Queues == nil || slices.Contains(p.Queues, queue) }
+
+// Within returns what both powers hold.
+func (p Powers) Within(bound Powers) Powers {
+	if !bound.Role.Includes(p.Role) {
+		p.Role = bound.Role
+	}
+	var rights []Right
+	for _, r := range Rights {
+		if p.Has(r) && bound.Has(r) {
+			rights = append(rights, r)
+		}
+	}
+	p.Rights = rights
+	switch {
+	case p.Queues == nil:
+		p.Queues = bound.Queues
+	case bound.Queues != nil:
+		p.Queues = slices.DeleteFunc(slices.Clone(p.Queues), func(q string) bool { return !slices.Contains(bound.Queues, q) })
+	}
+	return p
+}
+
+func (p Powers) check() error {
+	if !slices.Contains(Roles, p.Role) {
+		return &InvalidError{"role", "must be viewer, operator or admin"}
+	}
+	for _, r := range p.Rights {
+		if !slices.Contains(Rights, r) {
+			return &InvalidError{"right", "must be reveal or bulk"}
+		}
+	}
+	if p.Queues != nil && len(p.Queues) == 0 {
+		return &InvalidError{"queue", "must name a queue, or be left out for all of them"}
+	}
+	for _, q := range p.Queues {
+		if err := checkName("queue", q, MaxQueue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Person is somebody who may sign in.
+type Person struct {
+	ID   int64
+	Name string
+	Powers
+	CreatedAt time.Time
+	SignedAt  time.Time // of the last sign-in; zero when there was none
+	Local     bool      // signs in with a password kept here
+	Issuer    string    // the OpenID provider that vouches for them; empty for others
+}
+
+const maxPersonName = 100
+
+// CheckPersonName says, as an *[InvalidError], why a name cannot be a person's.
+// It stands in transitions beside the actors that are no persons: none of those
+// can be taken for one.
+func CheckPersonName(name string) error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	switch {
+	case name == "":
+		return &InvalidError{"name", "is required"}
+	case len(name) > maxPersonName:
+		return &InvalidError{"name", fmt.Sprintf("is longer than %d bytes", maxPersonName)}
+	case strings.Trim(name, letters+"._-+@") != "" || !strings.Contains(letters, name[:1]):
+		return &InvalidError{"name", "may hold letters, digits and . _ - + @ only, and begins with a letter or digit"}
+	case slices.Contains([]string{"local", "cli", "bench", "drill", "fenceline"}, name):
+		return &InvalidError{"name", "is kept for those who act without signing in"}
+	}
+	return nil
+}
+
+const personColumns = `p.id, p.name, p.role, p.rights, p.queues, p.created_at, p.signed_at, p.password is not null, coalesce(p.issuer, '')`
+
+func scanPerson(row pgx.CollectableRow) (p Person, err error) {
+	var signed *time.Time
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Rights, &p.Queues, &p.CreatedAt, &signed, &p.Local, &p.Issuer)
+	if signed != nil {
+		p.SignedAt = *signed
+	}
+	return p, err
+}
+
+// People returns everybody who may sign in, by name.
+func (s *Store) People(ctx context.Context) ([]Person, error) {
+	rows, err := s.pool.Query(ctx, `select `+personColumns+` from fenceline.people p order by p.name`)
+	if err != nil {
+		return nil, fmt.Errorf("read people: %w", err)
+	}
+	return pgx.CollectRows(rows, scanPerson)
+}
+
+// Person reads one person. [ErrNoPerson] when there is none of that id.
+func (s *Store) Person(ctx context.Context, id int64) (Person, error) {
+	return s.person(ctx, `p.id = $1`, id)
+}
+
+func (s *Store) person(ctx context.Context, where string, arg any) (Person, error) {
+	rows, err := s.pool.Query(ctx, `select `+personColumns+` from fenceline.people p where `+where, arg)
+	if err != nil {
+		return Person{}, fmt.Errorf("read a person: %w", err)
+	}
+	p, err := pgx.CollectExactlyOneRow(rows, scanPerson)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Person{}, ErrNoPerson
+	}
+	return p, err
+}
+
+// PasswordOf returns the person of a name with the hash of the password.
+// [ErrNoPerson] when there is none, or none who signs in with a password.
+func (s *Store) PasswordOf(ctx context.Context, name string) (p Person, hash string, err error) {
+	err = s.pool.QueryRow(ctx, `select p.id, p.password from fenceline.people p where p.name = $1 and p.password is not null`, name).Scan(&p.ID, &hash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Person{}, "", ErrNoPerson
+	}
+	if err != nil {
+		return Person{}, "", fmt.Errorf("read a person: %w", err)
+	}
+	p, err = s.Person(ctx, p.ID)
+	return p, hash, err
+}
+
+// AnybodySignsIn reports whether there is a person at all.
+func (s *Store) AnybodySignsIn(ctx context.Context) (any bool, err error) {
+	if err := s.pool.QueryRow(ctx, `select exists (select from fenceline.people)`).Scan(&any); err != nil {
+		return false, fmt.Errorf("read people: %w", err)
+	}
+	return any, nil
+}
+
+const addPersonSQL = `
+with added as (
+  insert into fenceline.people (name, role, rights, queues, password, issuer, subject)
+  values ($2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, ''))
+  returning id
+), audited as (
+  insert into fenceline.audit (actor, action, outcome, detail)
+  values ($1, 'person_add', 'done', jsonb_build_object('person', $2::text, 'role', $3::text, 'rights', to_jsonb($4::text[]), 'queues', to_jsonb($5::text[])))
+)
+select id from added`
+
+// AddPerson adds somebody who signs in with a password, of which hash is the
+// PHC form, and records by whom. An *[InvalidError] names the field when the
+// name is taken or something cannot be accepted.
+func (s *Store) AddPerson(ctx context.Context, actor, name string, powers Powers, hash string) (Person, error) {
+	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) { return addPerson(ctx, tx, actor, name, powers, hash, "", "") })
+}
+
+func addPerson(ctx context.Context, tx pgx.Tx, actor, name string, powers Powers, hash, issuer, subject string) (Person, error) {
+	if err := errors.Join(CheckPersonName(name), powers.check()); err != nil {
+		return Person{}, err
+	}
+	var id int64
+	err := tx.QueryRow(ctx, addPersonSQL, actor, name, powers.Role, orEmpty(powers.Rights), powers.Queues, hash, issuer, subject).Scan(&id)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "23505" {
+		return Person{}, &InvalidError{"name", "is taken"}
+	}
+	if err != nil {
+		return Person{}, fmt.Errorf("add a person: %w", err)
+	}
+	rows, err := tx.Query(ctx, `select `+personColumns+` from fenceline.people p where p.id = $1`, id)
+	if err != nil {
+		return Person{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scanPerson)
+}
+
+func orEmpty[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
+// SetPassword changes how a person signs in, and signs them out everywhere but
+// where keep, the hash of a token, says; empty for everywhere. [ErrNoPerson]
+// when there is none of that name who signs in with a password.
+func (s *Store) SetPassword(ctx context.Context, actor, name, hash, keep string) error {
+	return s.changePerson(ctx, actor, "person_password", name, `
+		update fenceline.people p set password = $2 where p.name = $1 and p.password is not null returning p.id`, []any{name, hash}, keep)
+}
+
+// RemovePerson takes the account of a person away, with everything they are
+// signed in to. [ErrNoPerson] when there is none of that name.
+func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
+	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, []any{name}, "")
+}
+
+// SetPowers changes what a person may do; it holds from their next request on,
+// and ends streams that it no longer allows. [ErrNoPerson] when there is none
+// of that name.
+func (s *Store) SetPowers(ctx context.Context, actor, name string, powers Powers) error {
+	if err := powers.check(); err != nil {
+		return err
+	}
+	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
+		tag, err := tx.Exec(ctx, `update fenceline.people p set role = $2, rights = $3, queues = $4 where p.name = $1`, name, powers.Role, orEmpty(powers.Rights), powers.Queues)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = ErrNoPerson
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, auditPerson(ctx, tx, actor, "person_powers", "done", map[string]any{"person": name, "role": powers.Role, "rights": orEmpty(powers.Rights), "queues": powers.Queues})
+	})
+	return err
+}
+
+func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args []any, keep string) error {
+	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
+		var id int64
+		err := tx.QueryRow(ctx, sql, args...).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return struct{}{}, ErrNoPerson
+		}
+		if err != nil {
+			return struct{}{}, fmt.Errorf("change a person: %w", err)
+		}
+		if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1 and s.token_hash <> $2`, id, keep); err != nil {
+			return struct{}{}, fmt.Errorf("end sign-ins: %w", err)
+		}
+		return struct{}{}, auditPerson(ctx, tx, actor, action, "done", map[string]any{"person": name})
+	})
+	return err
+}
+
+func auditPerson(ctx context.Context, tx pgx.Tx, actor, action, outcome string, detail map[string]any) error {
+	_, err := tx.Exec(ctx, `insert into fenceline.audit (actor, action, outcome, detail) values ($1, $2, $3, $4)`, actor, action, outcome, detail)
+	if err != nil {
+		return fmt.Errorf("record in the audit: %w", err)
+	}
+	return nil
+}
+
+// RecordSignIn keeps in the audit what became of an attempt to sign in or out:
+// who it was, from where, and never with what.
+func (s *Store) RecordSignIn(ctx context.Context, actor, action, outcome, address string) error {
+	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
+		return struct{}{}, auditPerson(ctx, tx, actor, action, outcome, map[string]any{"address": address})
+	})
+	return err
+}

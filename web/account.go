@@ -1,0 +1,145 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/access"
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
+)
+
+// setUp shows the form for the first account, while there is none.
+func (s *Server) setUp(c echo.Context) error {
+	if err := s.nobodyYet(c); err != nil {
+		return err
+	}
+	return page(c, http.StatusOK, views.SetUp(views.SetUpPage{Frame: s.frame(c)}))
+}
+
+func (s *Server) nobodyYet(c echo.Context) error {
+	any, err := s.cfg.Store.AnybodySignsIn(c.Request().Context())
+	if err == nil && (any || !s.cfg.SignIn.Passwords) {
+		err = echo.ErrNotFound
+	}
+	return err
+}
+
+// makeFirst makes the first account and signs its owner in.
+func (s *Server) makeFirst(c echo.Context) error {
+	if err := s.nobodyYet(c); err != nil {
+		return err
+	}
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "address:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tries. Wait a little, then try again.", Retry: wait}
+	}
+	name, password := sent.Get(views.FieldName), sent.Get(views.FieldNewPassword)
+	p, err := s.first(c, sent.Get(views.FieldCode), name, password)
+	if why := reasonOf(err); why != "" {
+		return page(c, http.StatusUnprocessableEntity, views.SetUp(views.SetUpPage{Frame: s.frame(c), Name: name, Code: sent.Get(views.FieldCode), Problem: why}))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.begin(c, p); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, s.urls.Home())
+}
+
+func (s *Server) first(c echo.Context, code, name, password string) (store.Person, error) {
+	if err := errors.Join(store.CheckPersonName(name), access.CheckPassword(name, password)); err != nil {
+		return store.Person{}, err
+	}
+	hash, err := access.HashPassword(c.Request().Context(), password)
+	if err != nil {
+		return store.Person{}, err
+	}
+	return s.cfg.Store.SetUp(c.Request().Context(), access.Hash(code), name, hash)
+}
+
+// reasonOf is what a person can do something about.
+func reasonOf(err error) string {
+	var invalid *store.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return "The " + invalid.Field + " " + invalid.Message + "."
+	case errors.Is(err, store.ErrNoPerson):
+		return "This code is not valid: it was used, or is older than an hour. Start the program again for another one."
+	}
+	return ""
+}
+
+func (s *Server) account(c echo.Context) error { return s.showAccount(c, http.StatusOK, "") }
+
+func (s *Server) showAccount(c echo.Context, status int, problem string) (err error) {
+	ctx, p := c.Request().Context(), s.who(c)
+	show := views.AccountPage{Frame: s.frame(c), Current: p.session, Problem: problem, Changed: c.QueryParam(views.ParamDone) == "password"}
+	if show.Now, err = s.clock.now(ctx); err != nil {
+		return err
+	}
+	if p.id != 0 {
+		if show.Person, err = s.cfg.Store.Person(ctx, p.id); err != nil {
+			return err
+		}
+		if show.SignIns, err = s.cfg.Store.SignIns(ctx, p.id); err != nil {
+			return err
+		}
+	}
+	return page(c, status, views.Account(show))
+}
+
+// changePassword asks for the present one first, as slowly as a sign-in.
+func (s *Server) changePassword(c echo.Context) error {
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	p := s.who(c)
+	found, wait, err := s.checkPassword(c, p.name, sent.Get(views.FieldPassword))
+	switch {
+	case err != nil:
+		return err
+	case wait > 0:
+		return s.showAccount(c, http.StatusTooManyRequests, "Too many tries. Wait "+waitText(wait)+", then try again.")
+	case found.ID == 0 || found.ID != p.id:
+		return s.showAccount(c, http.StatusUnprocessableEntity, "That is not your password now.")
+	}
+	password := sent.Get(views.FieldNewPassword)
+	if why := reasonOf(access.CheckPassword(p.name, password)); why != "" {
+		return s.showAccount(c, http.StatusUnprocessableEntity, why)
+	}
+	ctx := c.Request().Context()
+	hash, err := access.HashPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash, p.session); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, s.urls.At(views.RouteAccount)+"?"+views.ParamDone+"=password")
+}
+
+// endSignIns signs a person out of another browser, or of all others.
+func (s *Server) endSignIns(c echo.Context) error {
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	p := s.who(c)
+	if _, err := s.cfg.Store.EndSignInsOf(c.Request().Context(), p.id, sent.Get(views.FieldSignIn), p.session); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, s.urls.At(views.RouteAccount))
+}
