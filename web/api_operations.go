@@ -175,7 +175,7 @@ func (s *Server) apiSkipped(c echo.Context) error {
 // apiPreview takes a snapshot for a program: of what a search selects, or of jobs
 // that are named with the revisions that were seen.
 func (s *Server) apiPreview(c echo.Context) error {
-	r := store.OperationRequest{Actor: s.frame(c).Actor}
+	r := store.OperationRequest{Actor: s.actor(c)}
 	var action, line, kept string
 	searched, named := false, false
 	given := func(into *bool, read func(string, json.RawMessage) error) func(string, json.RawMessage) error {
@@ -238,7 +238,7 @@ func (s *Server) apiChange(c echo.Context, a store.Action) error {
 	if err != nil {
 		return err
 	}
-	p := store.OperationParams{ID: id, Actor: s.frame(c).Actor}
+	p := store.OperationParams{ID: id, Actor: s.actor(c)}
 	f := fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})}
 	if a == store.ActionConfirm || a == store.ActionResume {
 		f["pace"], f["halt_above"] = integer(&p.Rules.Pace, 1, store.MaxPace), integer(&p.Rules.HaltAbove, 1, 99)

@@ -65,7 +65,7 @@ func (s *Server) previewOperation(c echo.Context) error {
 		return err
 	}
 	action, of, _ := strings.Cut(sent.Get(views.FieldDo), " ")
-	r := store.OperationRequest{Action: store.Action(action), Actor: s.frame(c).Actor}
+	r := store.OperationRequest{Action: store.Action(action), Actor: s.actor(c)}
 	switch of {
 	case views.DoTicked:
 		if r.Ticked, err = ticked(sent); err == nil && len(r.Ticked) == 0 {
@@ -162,7 +162,7 @@ func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flas
 	if err != nil {
 		return err
 	}
-	p := store.OperationParams{ID: id, Actor: s.frame(c).Actor, Reason: sent.Get(views.FieldReason)}
+	p := store.OperationParams{ID: id, Actor: s.actor(c), Reason: sent.Get(views.FieldReason)}
 	if p.Seen, err = seen(sent.Get(views.FieldSeen)); err == nil {
 		if p.Rules.Pace, err = limitOf(views.FieldPace, sent.Get(views.FieldPace)); err == nil {
 			p.Rules.HaltAbove, err = limitOf(views.FieldHaltAbove, sent.Get(views.FieldHaltAbove))
@@ -194,7 +194,7 @@ func readOperations(ctx context.Context, s *Server) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := views.Frame{URLs: s.urls, Asset: s.asset}
+	f := s.patchFrame(ctx)
 	f.Now = now
 	return rendered(ctx, views.OperationsParts(views.OperationsPage{Frame: f, Operations: all}))
 }
@@ -208,7 +208,7 @@ func readOperation(id int64) func(ctx context.Context, s *Server) ([]part, error
 		if err != nil {
 			return nil, err
 		}
-		f := views.Frame{URLs: s.urls, Asset: s.asset}
+		f := s.patchFrame(ctx)
 		f.Now = v.Now
 		return rendered(ctx, views.OperationParts(views.OperationPage{Frame: f, View: v}))
 	}

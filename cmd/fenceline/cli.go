@@ -13,18 +13,21 @@ type cli struct {
 	LogFormat string      `name:"log-format" env:"FENCELINE_LOG_FORMAT" enum:"auto,json,text" default:"auto" help:"json or text. auto is text on a terminal, json elsewhere."`
 	Version   versionFlag `name:"version" help:"Print the version and exit."`
 
-	Serve   serveCmd   `cmd:"" help:"Serve the console and work jobs."`
-	Worker  workerCmd  `cmd:"" help:"Work jobs, without a console."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database's schema to this program's version."`
-	Enqueue enqueueCmd `cmd:"" help:"Store one job, or many from standard input."`
-	Jobs    jobsCmd    `cmd:"" help:"List jobs, show one, requeue or terminate it."`
-	User    userCmd    `cmd:"" help:"Say who may sign in to the console, and what they may do."`
-	Token   tokenCmd   `cmd:"" help:"Make and remove tokens with which programs use the API."`
-	Verify  verifyCmd  `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
-	Doctor  doctorCmd  `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
-	Drill   drillCmd   `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`
-	Bench   benchCmd   `cmd:"" help:"Measure enqueueing and working of jobs on a database of its own."`
-	Ver     versionCmd `cmd:"" name:"version" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" help:"Serve the console and work jobs."`
+	Worker     workerCmd     `cmd:"" help:"Work jobs, without a console."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema to this program's version."`
+	Enqueue    enqueueCmd    `cmd:"" help:"Store one job, or many from standard input."`
+	Jobs       jobsCmd       `cmd:"" help:"List jobs, show one, requeue or terminate it."`
+	User       userCmd       `cmd:"" help:"Say who may sign in to the console, and what they may do."`
+	Token      tokenCmd      `cmd:"" help:"Make and remove tokens with which programs use the API."`
+	Operations operationsCmd `cmd:"" help:"Act on many jobs: preview, confirm, follow, pause, cancel."`
+	Queues     queuesCmd     `cmd:"" help:"Look at queues and kinds; pause, resume and limit them."`
+	Workers    workersCmd    `cmd:"" help:"Look at workers, and drain one."`
+	Verify     verifyCmd     `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
+	Doctor     doctorCmd     `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
+	Drill      drillCmd      `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`
+	Bench      benchCmd      `cmd:"" help:"Measure enqueueing and working of jobs on a database of its own."`
+	Ver        versionCmd    `cmd:"" name:"version" help:"Print the version."`
 
 	DrillWorker drillWorkerCmd `cmd:"" name:"drill-worker" hidden:"" help:"One of the drill's two processes."`
 }
