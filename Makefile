@@ -17,7 +17,7 @@ MINUTES ?= 10
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-migrations scale test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-soak clean FORCE
+.PHONY: help build run test test-migrations scale test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-axe deps-soak clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,7 +30,7 @@ bin/fenceline: FORCE
 run: build deps-run ## start the console and a worker pool on http://127.0.0.1:8080 (ARGS='--listen …')
 	@exec bin/fenceline serve $(ARGS)
 
-test: deps ## run every test, with the race detector
+test: deps deps-axe ## run every test, with the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
 
 soak: deps deps-soak ## break things around real processes for MINUTES=10 and print the figures (SEED=… ARGS='--scene …')
@@ -119,6 +119,14 @@ deps: ## install what tests need where we may: PostgreSQL, Chromium, a C compile
 	if ! $(have-browser); then apt="$$apt chromium fonts-liberation"; brew="$$brew chromium"; what="$$what, Chromium"; fi; \
 	if ! $(have-compiler); then apt="$$apt gcc libc6-dev"; brew="$$brew gcc"; what="$$what, a C compiler"; fi; \
 	$(install-missing)
+
+# The pages are looked through for barriers where npm can bring what does it;
+# elsewhere those two tests are skipped, and say so.
+AXE = axe-core@4.14.1
+deps-axe:
+	@if ! [ -e node_modules/axe-core/axe.min.js ] && command -v npm >/dev/null; then \
+	  npm install --no-save --no-package-lock --no-audit --no-fund --silent $(AXE) || echo "$(AXE) could not be fetched: its tests are skipped" >&2; \
+	fi
 
 # A soak runs without these too, and says what it did not play.
 deps-soak:
