@@ -23,6 +23,7 @@ type cli struct {
 	Operations operationsCmd `cmd:"" help:"Act on many jobs: preview, confirm, follow, pause, cancel."`
 	Queues     queuesCmd     `cmd:"" help:"Look at queues and kinds; pause, resume and limit them."`
 	Workers    workersCmd    `cmd:"" help:"Look at workers, and drain one."`
+	Incidents  incidentsCmd  `cmd:"" help:"What is wrong: record the log, and replay it against the rules."`
 	Verify     verifyCmd     `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
 	Drill      drillCmd      `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`

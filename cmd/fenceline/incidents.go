@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/fenceline/fenceline/store/detect"
+)
+
+// incidentsCmd holds the verbs about what is wrong.
+type incidentsCmd struct {
+	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`
+	Replay incidentsReplayCmd `cmd:"" help:"Run the rules over a recorded log and tell what they would have found, and when. Needs no database."`
+}
+
+type incidentsRecordCmd struct {
+	database
+	Limit int `name:"limit" default:"100000" help:"How many transitions, the newest ones: 1 to 1000000."`
+}
+
+// Run records the end of the log.
+func (c *incidentsRecordCmd) Run(ctx context.Context, a *app) error {
+	if c.Limit < 1 || c.Limit > 1_000_000 {
+		return usagef("--limit: %d must be between 1 and 1000000", c.Limit)
+	}
+	s, err := c.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	log, err := s.Tail(ctx, c.Limit)
+	if err = errors.Join(err, s.close(ctx)); err != nil {
+		return err
+	}
+	return detect.Write(a.out, log)
+}
+
+// thresholds are what is configured of the rules.
+type thresholds struct {
+	Set []setting `name:"threshold" env:"FENCELINE_THRESHOLD" placeholder:"NAME=VALUE" group:"Rules" help:"From where on something is wrong, as in expiries=20, objective=30s or objective:mail=5s. May be repeated."`
+}
+
+// setting is NAME=VALUE.
+type setting assignment
+
+// UnmarshalText reads a flag.
+func (s *setting) UnmarshalText(text []byte) error {
+	var a assignment
+	if err := a.UnmarshalText(text); err != nil {
+		return fmt.Errorf("%q is not NAME=VALUE", text)
+	}
+	t := detect.Defaults()
+	if err := t.Set(a.Name, a.Value); err != nil {
+		return err
+	}
+	*s = setting(a)
+	return nil
+}
+
+// read returns the defaults with what is set. Each setting was checked when it
+// was parsed.
+func (t thresholds) read() detect.Thresholds {
+	out := detect.Defaults()
+	for _, s := range t.Set {
+		_ = out.Set(s.Name, s.Value)
+	}
+	return out
+}
+
+type incidentsReplayCmd struct {
+	File string `arg:"" help:"A recorded log, - for standard input."`
+	thresholds
+}
+
+type eventJSON struct {
+	At       time.Time       `json:"at"`
+	Event    string          `json:"event"` // opened or resolved
+	Rule     string          `json:"rule"`
+	Scope    string          `json:"scope"`
+	Severity detect.Severity `json:"severity"`
+	What     string          `json:"what"`
+}
+
+// Run replays a file.
+func (c *incidentsReplayCmd) Run(a *app) error {
+	in := a.in
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	log, err := detect.Read(in)
+	if err != nil {
+		return err
+	}
+	events := []eventJSON{}
+	for _, e := range detect.Replay(log, c.read()) {
+		what := "resolved"
+		if e.Opened {
+			what = "opened"
+		}
+		events = append(events, eventJSON{e.At.UTC(), what, e.Finding.Rule, e.Finding.Scope, e.Finding.Severity, e.Finding.What})
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"transitions": len(log), "events": events})
+	}
+	for _, e := range events {
+		if err := a.printf("%s  %-8s  %-6s  %s %s: %s\n", e.At.Format("2006-01-02 15:04:05"), e.Event, e.Severity, e.Rule, oneLine(e.Scope), oneLine(e.What)); err != nil {
+			return err
+		}
+	}
+	return a.printf("%d transitions, %d events.\n", len(log), len(events))
+}
