@@ -134,6 +134,9 @@ func (h *Hub) unknown(jobs []int64) (ask []int64, since uint64) {
 func (h *Hub) deliver(p page, overflow error) {
 	cut := 0
 	h.mu.Lock()
+	if h.health.line != "" {
+		overflow = ErrTooFar // nobody listened: it was missed
+	}
 	for sub, list := range h.news(p) {
 		if !sub.push(Delivery{Transitions: list, Position: sub.position}, h.cfg.MaxBehind) {
 			h.drop(sub, overflow)
