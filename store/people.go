@@ -81,7 +81,8 @@ func (p Powers) Within(bound Powers) Powers {
 	return p
 }
 
-func (p Powers) check() error {
+// Check says, as an *[InvalidError], what of the powers there is not.
+func (p Powers) Check() error {
 	if !slices.Contains(Roles, p.Role) {
 		return &InvalidError{"role", "must be viewer, operator or admin"}
 	}
@@ -210,7 +211,7 @@ func (s *Store) AddPerson(ctx context.Context, actor, name string, powers Powers
 }
 
 func addPerson(ctx context.Context, tx pgx.Tx, actor, name string, powers Powers, hash, issuer, subject string) (Person, error) {
-	if err := errors.Join(CheckPersonName(name), powers.check()); err != nil {
+	if err := errors.Join(CheckPersonName(name), powers.Check()); err != nil {
 		return Person{}, err
 	}
 	var id int64
@@ -254,7 +255,7 @@ func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
 // and ends streams that it no longer allows. [ErrNoPerson] when there is none
 // of that name.
 func (s *Store) SetPowers(ctx context.Context, actor, name string, powers Powers) error {
-	if err := powers.check(); err != nil {
+	if err := powers.Check(); err != nil {
 		return err
 	}
 	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {

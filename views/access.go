@@ -59,6 +59,13 @@ type SignInPage struct {
 	Kept      Kept
 }
 
+// ToProviderPage leads on to the provider.
+type ToProviderPage struct {
+	Frame
+	Provider string
+	To       string
+}
+
 // SetUpPage makes the first account.
 type SetUpPage struct {
 	Frame

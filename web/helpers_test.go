@@ -43,6 +43,12 @@ type console struct {
 func open(t *testing.T, change ...func(*web.Config)) *console {
 	t.Helper()
 	t.Parallel()
+	return openMore(t, change...)
+}
+
+// openMore is open in a test that is parallel already.
+func openMore(t *testing.T, change ...func(*web.Config)) *console {
+	t.Helper()
 	st, ownerURL := storetest.NewWithURL(t)
 	return openOn(t, st, ownerURL, change...)
 }

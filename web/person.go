@@ -49,7 +49,10 @@ func (s *Server) identify(c echo.Context) (person, error) {
 	if _, given := r.Header["Authorization"]; given && takesTokens(r) {
 		return s.ofToken(c)
 	}
-	p, err := s.ofSession(c)
+	p, err := s.ofProxy(c)
+	if err == nil && p.name == "" {
+		p, err = s.ofSession(c)
+	}
 	if err != nil || p.name == "" {
 		return p, err
 	}

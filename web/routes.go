@@ -60,6 +60,9 @@ func (s *Server) routes() []route {
 		{path: views.RouteWorkers, method: get, handler: s.workers, what: "all workers, or the one that the query names"},
 		{path: views.RouteDrain, method: post, handler: s.drainWorker, what: "keep a worker from claiming more"},
 		{path: views.RouteUndrain, method: post, handler: s.resumeWorker, what: "let a drained worker claim again"},
+		{path: views.RouteIncidents, method: get, handler: s.incidents, what: "what is wrong, and what was"},
+		{path: views.RouteIncident, method: get, handler: s.incident, what: "one incident: its timeline, and what can be done"},
+		{path: views.RouteIncidentChange, method: post, handler: s.changeIncident, what: "acknowledge, resolve, snooze, weigh or note, bound to the revision seen"},
 		{path: views.RouteOperations, method: get, handler: s.operations, what: "the operations on many jobs"},
 		{path: views.RouteOperations, method: post, handler: s.previewOperation, what: "take a snapshot of many jobs, and act on none yet"},
 		{path: views.RouteOperation, method: get, handler: s.operation, what: "one operation: its preview, then its progress"},
@@ -67,10 +70,14 @@ func (s *Server) routes() []route {
 		{path: views.RouteOperationPause, method: post, handler: s.pauseOperation, what: "pause an operation"},
 		{path: views.RouteOperationResume, method: post, handler: s.resumeOperation, what: "go on with an operation"},
 		{path: views.RouteOperationCancel, method: post, handler: s.cancelOperation, what: "end an operation"},
+		{path: views.RouteAudit, method: get, handler: s.audit, what: "what people did and looked at"},
+		{path: views.RouteAuditExport, method: get, handler: s.exportAudit, what: "the audit as CSV or JSON lines", stream: true},
 		{path: views.RouteStream, method: get, handler: refuseForeignReader(s.stream), what: "live patches of the topics named", stream: true},
 
 		{path: views.RouteSignIn, method: get, handler: s.withSignIn(s.signIn), what: "ask people who they are"},
 		{path: views.RouteSignIn, method: post, handler: s.withSignIn(s.enter), what: "sign in with a name and a password"},
+		{path: views.RouteProvider, method: post, handler: s.withSignIn(s.toProvider), what: "lead to the OpenID provider"},
+		{path: views.RouteReturn, method: get, handler: s.withSignIn(s.fromProvider), what: "come back from the OpenID provider"},
 		{path: views.RouteSignOut, method: post, handler: s.withSignIn(s.signOut), what: "end this browser's session"},
 		{path: views.RouteSetUp, method: get, handler: s.withSignIn(s.setUp), what: "the form for the first account"},
 		{path: views.RouteSetUp, method: post, handler: s.withSignIn(s.makeFirst), what: "make the first account, with a one-time code"},
@@ -98,6 +105,10 @@ func (s *Server) routes() []route {
 		{path: routeAPIWorkers, method: get, handler: s.apiWorkers, what: "all workers, or the one that the query names"},
 		{path: routeAPIDrain, method: post, handler: s.apiDrain, what: "keep a worker from claiming more"},
 		{path: routeAPIUndrain, method: post, handler: s.apiUndrain, what: "let a drained worker claim again"},
+		{path: routeAPIIncidents, method: get, handler: s.apiIncidents, what: "what is wrong, and what was"},
+		{path: routeAPIIncident, method: get, handler: s.apiIncident, what: "one incident with its timeline"},
+		{path: routeAPIIncidentChange, method: post, handler: s.apiChangeIncident, what: "acknowledge, resolve, snooze, weigh or note, bound to the revision seen"},
+		{path: routeAPIAudit, method: get, handler: s.apiAudit, what: "what people did and looked at"},
 		{path: routeAPIOperations, method: get, handler: s.apiOperations, what: "the operations on many jobs"},
 		{path: routeAPIOperations, method: post, handler: s.apiPreview, what: "take a snapshot of many jobs, and act on none yet"},
 		{path: routeAPIOperation, method: get, handler: s.apiOperation, what: "one operation"},
@@ -117,7 +128,7 @@ func plain(h http.HandlerFunc) echo.HandlerFunc { return echo.WrapHandler(h) }
 
 func (s *Server) router() *echo.Echo {
 	e := echo.New()
-	e.IPExtractor = echo.ExtractIPDirect()
+	e.IPExtractor = addressOf(s.cfg.SignIn)
 	e.SchemeExtractor = echo.ExtractSchemeDirect()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
 	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost, s.refuseForgery)

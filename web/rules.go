@@ -28,6 +28,7 @@ var (
 	onNamed  = rule{role: store.RoleOperator, named: true}
 	onAll    = rule{role: store.RoleOperator, everywhere: true}
 	inBulk   = rule{role: store.RoleOperator, also: store.RightBulk, everywhere: true}
+	toAudit  = rule{role: store.RoleOperator}
 	toReveal = rule{role: store.RoleViewer, also: store.RightReveal, ofJob: true}
 )
 
@@ -51,6 +52,13 @@ var rules = map[string]rule{
 	"POST " + views.RouteUndrain:   onNamed,
 	"GET " + views.RouteStream:     look,
 
+	"GET " + views.RouteIncidents:       look,
+	"GET " + views.RouteIncident:        look,
+	"POST " + views.RouteIncidentChange: onAll,
+	"GET " + routeAPIIncidents:          look,
+	"GET " + routeAPIIncident:           look,
+	"POST " + routeAPIIncidentChange:    onAll,
+
 	"GET " + views.RouteOperations:        look,
 	"POST " + views.RouteOperations:       inBulk,
 	"GET " + views.RouteOperation:         look,
@@ -61,6 +69,8 @@ var rules = map[string]rule{
 
 	"GET " + views.RouteSignIn:      anybody,
 	"POST " + views.RouteSignIn:     anybody,
+	"POST " + views.RouteProvider:   anybody,
+	"GET " + views.RouteReturn:      anybody,
 	"POST " + views.RouteSignOut:    look,
 	"GET " + views.RouteSetUp:       anybody,
 	"POST " + views.RouteSetUp:      anybody,
@@ -73,30 +83,33 @@ var rules = map[string]rule{
 	"GET " + routeStatic:  anybody,
 	"GET " + routeMetrics: look,
 
-	"GET " + routeDocument:       look,
-	"GET " + routeAPIJobs:        look,
-	"POST " + routeAPISearches:   {role: store.RoleViewer, also: store.RightReveal},
-	"POST " + routeAPIJobs:       onNamed,
-	"GET " + routeAPIJob:         look, // the payload is masked without the right to reveal
-	"GET " + routeTransitions:    look,
-	"GET " + routeAPIStream:      look,
-	"POST " + routeAPIRequeue:    onJob,
-	"POST " + routeAPITerm:       onJob,
-	"GET " + routeAPIQueues:      look,
-	"POST " + routeAPIPause:      onNamed,
-	"POST " + routeAPIResume:     onNamed,
-	"POST " + routeAPILimit:      onNamed,
-	"GET " + routeAPIOperations:  look,
-	"POST " + routeAPIOperations: inBulk,
-	"GET " + routeAPIOperation:   look,
-	"GET " + routeAPISkipped:     look,
-	"POST " + routeAPIConfirm:    inBulk,
-	"POST " + routeAPIPauseOp:    inBulk,
-	"POST " + routeAPIResumeOp:   inBulk,
-	"POST " + routeAPICancelOp:   inBulk,
-	"GET " + routeAPIWorkers:     look,
-	"POST " + routeAPIDrain:      onNamed,
-	"POST " + routeAPIUndrain:    onNamed,
+	"GET " + routeDocument:          look,
+	"GET " + routeAPIJobs:           look,
+	"POST " + routeAPISearches:      {role: store.RoleViewer, also: store.RightReveal},
+	"POST " + routeAPIJobs:          onNamed,
+	"GET " + routeAPIJob:            look, // the payload is masked without the right to reveal
+	"GET " + routeTransitions:       look,
+	"GET " + routeAPIStream:         look,
+	"POST " + routeAPIRequeue:       onJob,
+	"POST " + routeAPITerm:          onJob,
+	"GET " + routeAPIQueues:         look,
+	"POST " + routeAPIPause:         onNamed,
+	"POST " + routeAPIResume:        onNamed,
+	"POST " + routeAPILimit:         onNamed,
+	"GET " + views.RouteAudit:       toAudit,
+	"GET " + views.RouteAuditExport: toAudit,
+	"GET " + routeAPIAudit:          toAudit,
+	"GET " + routeAPIOperations:     look,
+	"POST " + routeAPIOperations:    inBulk,
+	"GET " + routeAPIOperation:      look,
+	"GET " + routeAPISkipped:        look,
+	"POST " + routeAPIConfirm:       inBulk,
+	"POST " + routeAPIPauseOp:       inBulk,
+	"POST " + routeAPIResumeOp:      inBulk,
+	"POST " + routeAPICancelOp:      inBulk,
+	"GET " + routeAPIWorkers:        look,
+	"POST " + routeAPIDrain:         onNamed,
+	"POST " + routeAPIUndrain:       onNamed,
 }
 
 // permit lets a request through to its handler when its rule allows that to

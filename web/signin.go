@@ -20,7 +20,9 @@ import (
 // SignIn says how people prove who they are. Without one, whoever reaches the
 // console acts as its one local operator.
 type SignIn struct {
-	Passwords bool // with a name and a password that are kept here
+	Passwords bool      // with a name and a password that are kept here
+	Provider  *Provider // through an OpenID provider; nil for none
+	Proxied   *Proxied  // by what a proxy in front says; nil for none
 
 	// Origin is how people's browsers reach the console, as
 	// "https://jobs.example.org". With https, cookies are sent over TLS only and
@@ -47,7 +49,11 @@ const (
 )
 
 func (s *Server) signInPage(c echo.Context) views.SignInPage {
-	return views.SignInPage{Frame: s.frame(c), Passwords: s.cfg.SignIn.Passwords}
+	p := views.SignInPage{Frame: s.frame(c), Passwords: s.cfg.SignIn.Passwords}
+	if in := s.cfg.SignIn.Provider; in != nil {
+		p.Provider = in.name()
+	}
+	return p
 }
 
 // withSignIn refuses an address where nobody signs in.
@@ -70,7 +76,7 @@ func (s *Server) signIn(c echo.Context) error {
 	if p.name != "" {
 		return c.Redirect(http.StatusSeeOther, s.urls.Base+orElse(next, views.RouteHome))
 	}
-	if s.cfg.SignIn.Passwords {
+	if s.cfg.SignIn.Passwords && s.cfg.SignIn.Provider == nil {
 		any, err := s.cfg.Store.AnybodySignsIn(c.Request().Context())
 		if err != nil {
 			return err

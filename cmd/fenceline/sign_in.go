@@ -3,35 +3,52 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fenceline/fenceline/access"
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/web"
 )
 
 // signIn says how people prove who they are to the console.
 type signIn struct {
-	Ways    []string      `name:"sign-in" env:"FENCELINE_SIGN_IN" placeholder:"WAY" group:"Sign-in" help:"How people sign in: passwords. Without it nobody has to, and the console listens on loopback only."`
+	Ways    []string      `name:"sign-in" env:"FENCELINE_SIGN_IN" placeholder:"WAY" group:"Sign-in" help:"How people sign in: passwords, oidc through an OpenID provider, proxy by what a proxy in front says. May be repeated. Without it nobody has to, and the console listens on loopback only."`
 	Public  string        `name:"public-url" env:"FENCELINE_PUBLIC_URL" placeholder:"URL" group:"Sign-in" help:"How people's browsers reach the console, without the path, as https://jobs.example.org."`
 	Idle    time.Duration `name:"session-idle" env:"FENCELINE_SESSION_IDLE" default:"1h" group:"Sign-in" help:"A session that is not used ends after this time."`
 	Life    time.Duration `name:"session-life" env:"FENCELINE_SESSION_LIFE" default:"12h" group:"Sign-in" help:"Every session ends after this time."`
+	Grants  []grant       `name:"grant" env:"FENCELINE_GRANT" placeholder:"GROUP=ROLE" group:"Sign-in" help:"What a group of the provider or the proxy may do, as ops=operator+bulk or mail=operator@mail; the group * is everybody who is let in. May be repeated."`
+	Issuer  string        `name:"oidc-issuer" env:"FENCELINE_OIDC_ISSUER" placeholder:"URL" group:"Sign-in" help:"The OpenID provider, as it names itself."`
+	Client  string        `name:"oidc-client" env:"FENCELINE_OIDC_CLIENT" placeholder:"ID" group:"Sign-in" help:"The client that the provider knows the console as."`
+	Secret  string        `name:"oidc-secret" env:"FENCELINE_OIDC_SECRET" placeholder:"SECRET" group:"Sign-in" help:"The client's secret. Better given by the environment: a command line is visible to others."`
+	Domains []string      `name:"oidc-domain" env:"FENCELINE_OIDC_DOMAIN" placeholder:"DOMAIN" group:"Sign-in" help:"Lets in whose verified address ends with exactly this domain. May be repeated."`
+	Claim   string        `name:"oidc-groups" env:"FENCELINE_OIDC_GROUPS" default:"groups" placeholder:"CLAIM" group:"Sign-in" help:"The claim that holds a person's groups."`
+	From    []string      `name:"proxy-from" env:"FENCELINE_PROXY_FROM" placeholder:"NETWORK" group:"Sign-in" help:"From where the proxy connects, as 10.0.0.5/32; nobody else is believed. May be repeated."`
+	User    string        `name:"proxy-user" env:"FENCELINE_PROXY_USER" default:"X-Forwarded-User" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy names the person."`
+	Groups  string        `name:"proxy-groups" env:"FENCELINE_PROXY_GROUPS" default:"X-Forwarded-Groups" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy tells their groups."`
 	TLSCert string        `name:"tls-cert" env:"FENCELINE_TLS_CERT" placeholder:"FILE" group:"Sign-in" help:"Serve over TLS with this certificate, in PEM, its chain included."`
 	TLSKey  string        `name:"tls-key" env:"FENCELINE_TLS_KEY" placeholder:"FILE" group:"Sign-in" help:"The certificate's key, in PEM."`
 }
 
-const wayPasswords = "passwords"
+// Ways to sign in.
+const (
+	wayPasswords = "passwords"
+	wayProvider  = "oidc"
+	wayProxy     = "proxy"
+)
 
 // check reads what was said about signing in, and whether it lets the console
 // listen on an address.
 func (c *signIn) check(listen string) error {
 	for _, way := range c.Ways {
-		if way != wayPasswords {
-			return usagef("--sign-in: %q is not a way to sign in; there is passwords", way)
+		if way != wayPasswords && way != wayProvider && way != wayProxy {
+			return usagef("--sign-in: %q is not a way to sign in; there are passwords, oidc and proxy", way)
 		}
 	}
 	switch {
@@ -51,7 +68,63 @@ func (c *signIn) check(listen string) error {
 	if err := web.CheckListen(listen, len(c.Ways) > 0, c.TLSCert != "" || strings.HasPrefix(c.Public, "https://")); err != nil {
 		return usagef("--listen: %w", err)
 	}
-	return nil
+	return c.checkOthers()
+}
+
+// checkOthers reads what was said about those who vouch for people.
+func (c *signIn) checkOthers() error {
+	provider, proxy := slices.Contains(c.Ways, wayProvider), slices.Contains(c.Ways, wayProxy)
+	u, err := url.Parse(c.Issuer)
+	switch {
+	case provider && (err != nil || u.Scheme != "https" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" || u.Host == ""):
+		return usagef("--oidc-issuer: %q is not the address of a provider, as https://accounts.example.org", c.Issuer)
+	case provider && c.Client == "":
+		return usagef("--oidc-client: is required with --sign-in oidc")
+	case provider && c.Public == "":
+		return usagef("--public-url: is required with --sign-in oidc: the provider leads people back there")
+	case (provider || proxy) && len(c.Grants) == 0:
+		return usagef("--grant: is required with --sign-in oidc and proxy: say what people may do, as ops=operator or *=viewer")
+	case proxy && len(c.From) == 0:
+		return usagef("--proxy-from: is required with --sign-in proxy: say from where the proxy connects")
+	}
+	_, err = c.networks()
+	return err
+}
+
+func (c *signIn) networks() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range c.From {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, usagef("--proxy-from: %q is not a network, as 10.0.0.5/32", text)
+		}
+		out = append(out, network)
+	}
+	return out, nil
+}
+
+// grant is what a group may do.
+type grant web.Grant
+
+// UnmarshalText reads GROUP=ROLE, with +RIGHT and @QUEUE behind it as often as
+// there are any.
+func (g *grant) UnmarshalText(text []byte) error {
+	cut := strings.LastIndexByte(string(text), '=')
+	if cut < 1 {
+		return errors.New("must be GROUP=ROLE, as in ops=operator+bulk")
+	}
+	words, queues, bounded := strings.Cut(string(text[cut+1:]), "@")
+	role, rights, _ := strings.Cut(words, "+")
+	g.Group, g.Powers = string(text[:cut]), store.Powers{Role: store.Role(role)}
+	if rights != "" {
+		for _, r := range strings.Split(rights, "+") {
+			g.Powers.Rights = append(g.Powers.Rights, store.Right(r))
+		}
+	}
+	if bounded {
+		g.Powers.Queues = strings.Split(queues, "@")
+	}
+	return g.Powers.Check()
 }
 
 // asked is nil when nobody has to sign in. addr is where the console listens.
@@ -59,7 +132,19 @@ func (c *signIn) asked(addr net.Addr) *web.SignIn {
 	if len(c.Ways) == 0 {
 		return nil
 	}
-	return &web.SignIn{Passwords: slices.Contains(c.Ways, wayPasswords), Origin: c.origin(addr), Idle: c.Idle, Lifetime: c.Life}
+	in := &web.SignIn{Passwords: slices.Contains(c.Ways, wayPasswords), Origin: c.origin(addr), Idle: c.Idle, Lifetime: c.Life}
+	grants := make([]web.Grant, len(c.Grants))
+	for i, g := range c.Grants {
+		grants[i] = web.Grant(g)
+	}
+	if slices.Contains(c.Ways, wayProvider) {
+		in.Provider = &web.Provider{Issuer: c.Issuer, ClientID: c.Client, ClientSecret: c.Secret, GroupsClaim: c.Claim, Domains: c.Domains, Grants: grants}
+	}
+	if slices.Contains(c.Ways, wayProxy) {
+		from, _ := c.networks() // checked before anything was started
+		in.Proxied = &web.Proxied{From: from, UserHeader: c.User, GroupsHeader: c.Groups, Grants: grants}
+	}
+	return in
 }
 
 // origin is how people reach the console, as far as anybody said.
