@@ -16,6 +16,7 @@ var shortcuts = []shortcut{
 	{[]string{"g", "q"}, "go to queues"},
 	{[]string{"g", "w"}, "go to workers"},
 	{[]string{"g", "o"}, "go to operations"},
+	{[]string{"g", "a"}, "go to the audit"},
 	{[]string{"j", "k"}, "next, previous row"},
 	{[]string{"Enter"}, "open the row"},
 	{[]string{"x"}, "tick the row"},

@@ -240,6 +240,7 @@ func TestQueuesKindsAndWorkersOfEveryNameAnswerAsTheDocumentSays(t *testing.T) {
 	answer(c.get(at), "get", "/api/v1/operations/{id}")
 	answer(c.get(at+"/skipped"), "get", "/api/v1/operations/{id}/skipped")
 	answer(c.get("/api/v1/operations"), "get", "/api/v1/operations")
+	answer(c.get("/api/v1/audit?limit=5"), "get", "/api/v1/audit")
 
 	for body, field := range map[string]string{
 		`{"queue":"a","seen":{"revision":0}}`:                                              "reason",

@@ -22,6 +22,7 @@ type cli struct {
 	Token      tokenCmd      `cmd:"" help:"Make and remove tokens with which programs use the API."`
 	Operations operationsCmd `cmd:"" help:"Act on many jobs: preview, confirm, follow, pause, cancel."`
 	Queues     queuesCmd     `cmd:"" help:"Look at queues and kinds; pause, resume and limit them."`
+	Audit      auditCmd      `cmd:"" help:"List what people did, were refused and looked at; export it."`
 	Workers    workersCmd    `cmd:"" help:"Look at workers, and drain one."`
 	Incidents  incidentsCmd  `cmd:"" help:"What is wrong: record the log, and replay it against the rules."`
 	Verify     verifyCmd     `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
