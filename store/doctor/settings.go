@@ -93,7 +93,6 @@ func (e *exam) connections(ctx context.Context) ([]Finding, error) {
 
 // timeouts looks at those that Fenceline does not set for its own sessions.
 func (e *exam) timeouts(ctx context.Context) ([]Finding, error) {
-	const name = "timeouts"
 	rows, err := e.conn.Query(ctx, `select name, setting::bigint from pg_settings
 		where name in ('idle_session_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout') and unit = 'ms'`)
 	if err != nil {

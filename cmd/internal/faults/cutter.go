@@ -33,9 +33,6 @@ type cutter struct {
 // the answer to an accepted write.
 const cutLease = 20 * time.Hour
 
-// The verbs whose answers are lost, in the order of a job's life.
-var cutVerbs = []string{"enqueue", "claim", "complete", "requeue"}
-
 func newCutter(ctx context.Context, r *Rig) (*cutter, error) {
 	l, err := relay.New(r.dial(), r.rewrite)
 	if err != nil {

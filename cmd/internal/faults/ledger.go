@@ -70,18 +70,6 @@ func (l *ledger) staleSoFar() int {
 	return len(l.stale)
 }
 
-// accepted is how many of them were not refused.
-func (l *ledger) accepted() (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, w := range l.stale {
-		if !w.Refused {
-			n++
-		}
-	}
-	return n
-}
-
 func (l *ledger) snapshot() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -128,7 +128,7 @@ func (m *machine) pagesOfStandby(ctx context.Context, standby *embedded.Server) 
 	if err := r.ready(ctx); err != nil {
 		return err
 	}
-	time.Sleep(cli.Seconds)
+	time.Sleep(cli.Work)
 	took := r.stop()
 	for _, ask := range []struct{ method, path, body string }{{"GET", "/readyz", ""}, {"POST", "/api/v1/jobs", `{"kind": "noop"}`}} {
 		said, err := answer(ctx, ask.method, "http://127.0.0.1:9489"+ask.path, ask.body)

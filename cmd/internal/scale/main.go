@@ -23,10 +23,10 @@ import (
 )
 
 var cli struct {
-	Jobs    int           `name:"jobs" default:"60000" help:"How many jobs each layout of processes drains."`
-	Seconds time.Duration `name:"for" default:"8s" help:"How long work goes on before the primary is killed."`
-	Cut     time.Duration `name:"cut" default:"2s" help:"For how long before that the standby receives nothing."`
-	Only    string        `name:"only" enum:"all,processes,failover" default:"all" help:"Measure this alone."`
+	Jobs int           `name:"jobs" default:"60000" help:"How many jobs each layout of processes drains."`
+	Work time.Duration `name:"for" default:"8s" help:"How long work goes on before the primary is killed."`
+	Cut  time.Duration `name:"cut" default:"2s" help:"For how long before that the standby receives nothing."`
+	Only string        `name:"only" enum:"all,processes,failover" default:"all" help:"Measure this alone."`
 }
 
 func main() {
