@@ -23,6 +23,7 @@ type ControlConflictError struct {
 	At      time.Time // when that was, on the database's clock
 }
 
+// Error tells what the control is now.
 func (e *ControlConflictError) Error() string {
 	what := e.Control.Title()
 	switch e.Why {

@@ -21,6 +21,7 @@ type StaleError struct {
 	Current int64 // the job's generation when it was locked; 0 for an unknown job
 }
 
+// Error tells the offered and the current generation.
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s of job %d refused: %s (offered generation %d, current %d)",
 		e.Op, e.Lease.JobID, e.Reason, e.Lease.Generation, e.Current)
@@ -36,6 +37,7 @@ type InvalidError struct {
 	Message string // a sentence without the field's name or its value
 }
 
+// Error never holds the value that was refused.
 func (e *InvalidError) Error() string { return e.Field + ": " + e.Message }
 
 // KeyConflictError says that the key belongs to a job that was enqueued by a
@@ -45,6 +47,7 @@ type KeyConflictError struct {
 	JobID     int64 // the job that has the key
 }
 
+// Error names the job that has the key.
 func (e *KeyConflictError) Error() string {
 	return fmt.Sprintf("key %q of kind %q belongs to job %d, which was enqueued by a different request", e.Key, e.Kind, e.JobID)
 }
@@ -68,6 +71,7 @@ type ConflictError struct {
 	Job    Job   // as it stood under the lock
 }
 
+// Error tells what the job is now.
 func (e *ConflictError) Error() string {
 	switch e.Why {
 	case ConflictAlreadyWaiting:

@@ -112,6 +112,7 @@ type Left struct {
 	Errors    int
 }
 
+// String is the fence as a timeline shows it.
 func (f Fence) String() string { return fmt.Sprintf("A%d g%d", f.Attempt, f.Generation) }
 
 // String is the call as the timeline of a counterexample shows it.
@@ -171,6 +172,7 @@ func (a Answer) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// String is the row as a timeline shows it.
 func (r Row) String() string {
 	s := fmt.Sprintf("%s r%d g%d %d/%d", r.State, r.Revision, r.Generation, r.Used, r.Budget)
 	if r.Attempt != 0 {
