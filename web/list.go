@@ -128,11 +128,23 @@ func (s *Server) searchOf(c echo.Context, q url.Values) (search.Query, string, e
 		return found, kept, err
 	}
 	found, err := search.Parse(q.Get(views.ParamSearch))
+	if err == nil {
+		err = s.mayAsk(c, found)
+	}
 	if err == nil && found.InArgs() {
 		return found, "", &store.InvalidError{Field: views.ParamSearch,
 			Message: "looks into args, and what jobs were given stands in no address; send the search as a form, or keep it by POST /api/v1/searches"}
 	}
 	return found, "", err
+}
+
+// mayAsk refuses a search in errors to who may not read them: who may ask which
+// jobs hold a value can find the value out.
+func (s *Server) mayAsk(c echo.Context, q search.Query) error {
+	if _, in := q.Find(search.Error); in {
+		return s.require(c, store.RightReveal)
+	}
+	return nil
 }
 
 // kept is a search that is kept, for who may ask it.

@@ -116,6 +116,9 @@ func (s *Server) selection(c echo.Context, r *store.OperationRequest, line, kept
 	if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {
 		err = &store.InvalidError{Field: views.ParamSearch, Message: "looks into args; keep the search first, by POST /api/v1/searches, and name it by its id"}
 	}
+	if err == nil {
+		err = s.mayAsk(c, r.Filter.Query)
+	}
 	return err
 }
 
