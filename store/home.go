@@ -55,6 +55,7 @@ type Home struct {
 	Newest   []Job
 	Refusals []Transition // newest first
 
+	Incidents   []Incident  // those that are not resolved, what weighs most first; at most 200
 	Trend       Trend       // of the last hour
 	Queues      []HomeQueue // those in which most waits or runs, by name
 	MoreQueues  bool        // there are others
@@ -145,7 +146,7 @@ func (s *Store) Home(ctx context.Context) (Home, error) {
 		return Home{}, fmt.Errorf("read home: %w", err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled, h.readTrend, h.readLostWorkers} {
+	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled, h.readTrend, h.readLostWorkers, h.readIncidents} {
 		if err := read(ctx, tx); err != nil {
 			return Home{}, fmt.Errorf("read home: %w", err)
 		}
@@ -212,6 +213,11 @@ func (h *Home) readStates(ctx context.Context, tx pgx.Tx) error {
 		h.States[state] = capped(n)
 	}
 	return nil
+}
+
+func (h *Home) readIncidents(ctx context.Context, tx pgx.Tx) (err error) {
+	h.Incidents, err = readIncidents(ctx, tx, activeIncidentsSQL, maxActive)
+	return err
 }
 
 func (h *Home) readNewest(ctx context.Context, tx pgx.Tx) error {

@@ -213,7 +213,7 @@ func (p *listPlan) lost(states []State, ids, column string) {
 	p.only(states)
 }
 
-func texts(states []State) []string {
+func texts[T ~string](states []T) []string {
 	out := make([]string, len(states))
 	for i, s := range states {
 		out[i] = string(s)

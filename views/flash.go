@@ -20,6 +20,8 @@ const (
 	FlashOperationPaused Flash = "operation-paused"
 	FlashOperationGoesOn Flash = "operation-resumed"
 	FlashCancelled       Flash = "operation-cancelled"
+
+	FlashIncident Flash = "incident-changed"
 )
 
 var flashTexts = map[Flash]string{
@@ -35,6 +37,8 @@ var flashTexts = map[Flash]string{
 	FlashOperationPaused: "Paused between two steps.",
 	FlashOperationGoesOn: "Resumed. It goes on where it stopped.",
 	FlashCancelled:       "Cancelled. What had been done stays done.",
+
+	FlashIncident: "Done, and on the incident’s timeline.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",
 }

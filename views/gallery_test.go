@@ -21,31 +21,35 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 // samplePages renders what a reader can meet, the pleasant and the ugly.
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
-		"home":          Home(HomePage{frame(TopicHome), sampleHome()}),
-		"home-ugly":     Home(HomePage{frame(TopicHome), uglyHome()}),
-		"home-empty":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
-		"home-quiet":    Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
-		"jobs":          Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
-		"jobs-empty":    Jobs(listSample("kind:none", store.Page{})),
-		"jobs-bound":    Jobs(listSample("kind:rare", store.Page{Jobs: sampleJobs(2), Next: store.Place{ID: 7}, Prev: store.Place{ID: 8}, Bound: 20000})),
-		"jobs-ugly":     Jobs(uglyList()),
-		"jobs-wrong":    Jobs(wrongList()),
-		"jobs-finished": Jobs(listSample(`kind:report,invoice state:completed finished:>-2h attempts:2..5 args.customer_id:1970670598291982290`, store.Page{Jobs: sampleJobs(3), Order: store.OrderFinished})),
-		"job":           jobSample(twoWorkers()),
-		"job-waiting":   jobSample(newPlay().at(3 * time.Minute)),
-		"job-done":      jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
-		"job-expired":   jobSample(newPlay().at(time.Second).claim("w1").at(40 * time.Second)),
-		"job-50":        jobSample(manyAttempts(50)),
-		"job-50-full":   Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Full: true}),
-		"job-50-zoom":   Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Zoom: 12}),
-		"job-5000":      jobSample(manyRenewals(5000)),
-		"job-operators": jobSample(operators()),
-		"job-apart":     jobSample(hoursApart()),
-		"job-ugly":      Job(JobPage{Frame: frame(), View: uglyView()}),
-		"conflict":      Action(sampleConflict()),
-		"action-422":    Action(ActionPage{Frame: frame(), Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}),
-		"reveal":        Reveal(RevealPage{frame(), twoWorkers().job, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
-		"error":         Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
+		"home":            Home(HomePage{frame(TopicHome), sampleHome()}),
+		"incidents":       Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}}),
+		"incidents-empty": Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}}),
+		"incident":        Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
+		"incident-ugly":   Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
+		"home-ugly":       Home(HomePage{frame(TopicHome), uglyHome()}),
+		"home-empty":      Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
+		"home-quiet":      Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
+		"jobs":            Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
+		"jobs-empty":      Jobs(listSample("kind:none", store.Page{})),
+		"jobs-bound":      Jobs(listSample("kind:rare", store.Page{Jobs: sampleJobs(2), Next: store.Place{ID: 7}, Prev: store.Place{ID: 8}, Bound: 20000})),
+		"jobs-ugly":       Jobs(uglyList()),
+		"jobs-wrong":      Jobs(wrongList()),
+		"jobs-finished":   Jobs(listSample(`kind:report,invoice state:completed finished:>-2h attempts:2..5 args.customer_id:1970670598291982290`, store.Page{Jobs: sampleJobs(3), Order: store.OrderFinished})),
+		"job":             jobSample(twoWorkers()),
+		"job-waiting":     jobSample(newPlay().at(3 * time.Minute)),
+		"job-done":        jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
+		"job-expired":     jobSample(newPlay().at(time.Second).claim("w1").at(40 * time.Second)),
+		"job-50":          jobSample(manyAttempts(50)),
+		"job-50-full":     Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Full: true}),
+		"job-50-zoom":     Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Zoom: 12}),
+		"job-5000":        jobSample(manyRenewals(5000)),
+		"job-operators":   jobSample(operators()),
+		"job-apart":       jobSample(hoursApart()),
+		"job-ugly":        Job(JobPage{Frame: frame(), View: uglyView()}),
+		"conflict":        Action(sampleConflict()),
+		"action-422":      Action(ActionPage{Frame: frame(), Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}),
+		"reveal":          Reveal(RevealPage{frame(), twoWorkers().job, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
+		"error":           Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
 }
 
@@ -145,8 +149,37 @@ func sampleHome() store.Home {
 		Refused: map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1}, Checked: 37,
 		States: map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
 		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], second},
-		Trend: sampleTrend(), Queues: sampleQueues("default", "reports", "mail"), Workers: 3, MoreQueues: true,
+		Incidents: sampleIncidents(), Trend: sampleTrend(), Queues: sampleQueues("default", "reports", "mail"), Workers: 3, MoreQueues: true,
 		LostWorkers: []store.Worker{{ID: "worker-a2-91-d0c4f7a1", SeenAt: sampleNow.Add(-95 * time.Second), Status: store.WorkerLost}}}
+}
+
+func sampleIncidents() []store.Incident {
+	at := sampleNow.Add(-3 * time.Minute)
+	return []store.Incident{
+		{ID: 9, Revision: 3, State: store.IncidentAcknowledged, Severity: "high", Rule: "expiry-spike", What: "37 leases expired within 5 minutes.", N: 37, Search: "lost:>-15m",
+			Types: []store.Type{store.TypeExpired}, Owner: "oncall", OpenedAt: at, FoundAt: sampleNow, ChangedAt: at},
+		{ID: 8, Revision: 1, State: store.IncidentOpen, Severity: "medium", Rule: "refused-writes", Scope: "kind export", What: "9 late writes of kind export were refused within 15 minutes; none was accepted.", N: 9, OpenedAt: at, FoundAt: at},
+		{ID: 7, Revision: 2, State: store.IncidentOpen, Severity: "low", Rule: "of-tomorrow", Scope: "queue mail", What: "A rule of a newer program.", SnoozedUntil: sampleNow.Add(time.Hour), OpenedAt: at, FoundAt: at},
+	}
+}
+
+func uglyIncidents() (out []store.Incident) {
+	for i, text := range hostile {
+		out = append(out, store.Incident{ID: 9007199254740993000 + int64(i), Revision: 4611686018427387904, State: store.IncidentResolved, Severity: "high", Rule: "backlog", Scope: "queue " + text, What: text,
+			Search: `queue:"x"`, Owner: text, OpenedAt: sampleNow.Add(-time.Hour), FoundAt: sampleNow, ResolvedAt: sampleNow, Reopened: 99})
+	}
+	return out
+}
+
+func sampleIncident(i store.Incident) store.IncidentView {
+	v := store.IncidentView{Now: sampleNow, Incident: i, More: true, Similar: uglyIncidents()[1:]}
+	for n, what := range []store.Type{store.TypeExpired, store.TypeRejected, store.TypeFailed} {
+		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Truncate(time.Minute), Type: what, N: int64(n + 1)})
+	}
+	for n, action := range []store.IncidentAction{store.IncidentOpened, store.IncidentAcknowledge, store.IncidentNote, store.IncidentSnooze, "of-tomorrow"} {
+		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n) * time.Minute), Action: action, Actor: hostile[n], Reason: hostile[n+1], Until: sampleNow})
+	}
+	return v
 }
 
 func sampleTrend() store.Trend {

@@ -13,6 +13,7 @@ var shortcuts = []shortcut{
 	{[]string{"/"}, "find a job"},
 	{[]string{"g", "h"}, "go to triage"},
 	{[]string{"g", "j"}, "go to jobs"},
+	{[]string{"g", "i"}, "go to incidents"},
 	{[]string{"g", "q"}, "go to queues"},
 	{[]string{"g", "w"}, "go to workers"},
 	{[]string{"g", "o"}, "go to operations"},

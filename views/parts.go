@@ -13,6 +13,6 @@ func JobParts(p JobPage) []templ.Component {
 // HomeParts are the components of [HomeLive], each with one root.
 func HomeParts(p HomePage) []templ.Component {
 	return []templ.Component{
-		answer(p), teaching(p), unhandledPart("unhandled", p.Home.Unhandled, p.Frame), cards(p), lostWorkers(p), states(p), homeQueues(p), trendCharts(p), newestJobs(p), refusals(p), drillAgain(p),
+		answer(p), teaching(p), unhandledPart("unhandled", p.Home.Unhandled, p.Frame), cards(p), openIncidents(p), lostWorkers(p), states(p), homeQueues(p), trendCharts(p), newestJobs(p), refusals(p), drillAgain(p),
 	}
 }

@@ -102,7 +102,12 @@ func (l trendLine) jobsOf(u URLs, tick store.Tick) string {
 	if l.Query == "" || l.Of(tick) == 0 {
 		return ""
 	}
-	return u.Search(fmt.Sprintf(l.Query, tick.At.UTC().Format("2006-01-02T15:04Z")))
+	return l.minute(u, tick.At)
+}
+
+// minute is the address of the jobs of a minute.
+func (l trendLine) minute(u URLs, at time.Time) string {
+	return u.Search(fmt.Sprintf(l.Query, at.UTC().Format("2006-01-02T15:04Z")))
 }
 
 // Search returns the address of the jobs that a search finds. It is for searches

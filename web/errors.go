@@ -27,6 +27,7 @@ type problem struct {
 	Job       *store.Job
 	Control   *store.Control
 	Operation *store.Operation
+	Incident  *store.Incident
 	At        time.Time     // the database's clock when Control was read
 	Retry     time.Duration // when it is worth trying again; 0 when it is not
 	cause     error
@@ -49,6 +50,7 @@ func explain(err error) *problem {
 		conflict  *store.ConflictError
 		control   *store.ControlConflictError
 		operation *store.OperationConflictError
+		incident  *store.IncidentConflictError
 		tooLarge  *http.MaxBytesError
 		routed    *echo.HTTPError
 	)
@@ -59,6 +61,10 @@ func explain(err error) *problem {
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
 	case errors.Is(err, store.ErrNoOperation):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such operation, or it ended more than 30 days ago."}
+	case errors.Is(err, store.ErrNoIncident):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such incident."}
+	case errors.As(err, &incident):
+		return &problem{Status: 409, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
 	case errors.As(err, &operation):
 		return &problem{Status: 409, Code: string(operation.Why), Message: operation.Error(), Operation: &operation.Operation}
 	case errors.Is(err, store.ErrNoSearch):

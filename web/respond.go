@@ -99,6 +99,7 @@ type errorBody struct {
 		Job       *jobJSON       `json:"job,omitempty"`
 		Control   *controlJSON   `json:"control,omitempty"`
 		Operation *operationJSON `json:"operation,omitempty"`
+		Incident  *incidentJSON  `json:"incident,omitempty"`
 	} `json:"error"`
 }
 
@@ -116,6 +117,10 @@ func (p *problem) body() errorBody {
 	if p.Operation != nil {
 		o := operationOf(*p.Operation)
 		b.Error.Operation = &o
+	}
+	if p.Incident != nil {
+		i := incidentOf(*p.Incident)
+		b.Error.Incident = &i
 	}
 	return b
 }

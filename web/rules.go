@@ -52,6 +52,13 @@ var rules = map[string]rule{
 	"POST " + views.RouteUndrain:   onNamed,
 	"GET " + views.RouteStream:     look,
 
+	"GET " + views.RouteIncidents:       look,
+	"GET " + views.RouteIncident:        look,
+	"POST " + views.RouteIncidentChange: onAll,
+	"GET " + routeAPIIncidents:          look,
+	"GET " + routeAPIIncident:           look,
+	"POST " + routeAPIIncidentChange:    onAll,
+
 	"GET " + views.RouteOperations:        look,
 	"POST " + views.RouteOperations:       inBulk,
 	"GET " + views.RouteOperation:         look,

@@ -33,6 +33,12 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 		return &reading{server: s, read: readQueues}, nil
 	case topic == views.TopicWorkers:
 		return &reading{server: s, read: readWorkers}, nil
+	case topic == views.TopicIncidents:
+		return &reading{server: s, read: readIncidents}, nil
+	case strings.HasPrefix(topic, views.TopicIncident):
+		if id, ok := parseID(topic[len(views.TopicIncident):]); ok {
+			return &reading{server: s, read: readIncident(id)}, nil
+		}
 	case topic == views.TopicOperations:
 		return &reading{server: s, read: readOperations}, nil
 	case strings.HasPrefix(topic, topicOperation):

@@ -12,6 +12,11 @@ import (
 
 // incidentsCmd holds the verbs about what is wrong.
 type incidentsCmd struct {
+	List    incidentsListCmd    `cmd:"" help:"List what is wrong, and what was of late."`
+	Ack     incidentsAckCmd     `cmd:"" help:"Say that you have an incident."`
+	Resolve incidentsResolveCmd `cmd:"" help:"End an incident; only what happens afterwards opens it again."`
+	Note    incidentsNoteCmd    `cmd:"" help:"Add a note to an incident's timeline."`
+
 	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`
 	Replay incidentsReplayCmd `cmd:"" help:"Run the rules over a recorded log and tell what they would have found, and when. Needs no database."`
 }

@@ -21,6 +21,7 @@ type pool struct {
 	Grace    time.Duration `name:"grace" env:"FENCELINE_GRACE" default:"30s" group:"Pool" help:"How long an orderly end may take. Running jobs get five eighths of it to finish, then are told to stop."`
 	Name     string        `name:"name" env:"FENCELINE_NAME" placeholder:"NAME" group:"Pool" help:"The readable part of the worker's id. The default is the host's name."`
 	retention
+	thresholds
 }
 
 const (

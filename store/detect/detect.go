@@ -34,6 +34,7 @@ type Finding struct {
 	Types    []store.Type // the transitions that are its evidence; none for what the log does not hold
 	Kind     string       // of the evidence; empty for any
 	Queue    string       // likewise
+	Error    string       // the fingerprint of its errors
 }
 
 // Key names the finding among those of all times: a rule and what it is about.

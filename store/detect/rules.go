@@ -85,7 +85,7 @@ func newError(f store.Facts, t Thresholds) (out []Finding) {
 		if e.N < t.NewErrors || f.Now.Sub(e.First) > longWindow {
 			continue
 		}
-		out = append(out, Finding{Scope: "kind " + e.Kind + " error " + e.Fingerprint, Kind: e.Kind, Severity: Medium, N: e.N, Job: e.JobID, Types: []store.Type{store.TypeFailed},
+		out = append(out, Finding{Scope: "kind " + e.Kind + " error " + e.Fingerprint, Kind: e.Kind, Error: e.Fingerprint, Severity: Medium, N: e.N, Job: e.JobID, Types: []store.Type{store.TypeFailed},
 			Search: "kind:" + quoted(e.Kind) + " state:retryable,discarded",
 			What:   fmt.Sprintf("%d failures of kind %s with an error of a new sort, as on job %d.", e.N, e.Kind, e.JobID)})
 	}

@@ -1,5 +1,5 @@
 // Package watch looks after a database while jobs run: it keeps the counts of
-// the log that pages and rules read. Any number of processes may do so; one at a
+// the log that pages and rules read, and the incidents that rules find. Any number of processes may do so; one at a
 // time works, and another goes on where it was stopped.
 package watch
 
@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/detect"
 )
 
 // Config says what is watched and how. The zero durations mean their defaults.
 type Config struct {
-	Store *store.Store  // required
-	Log   *slog.Logger  // nil: nothing is logged
-	Every time.Duration // between two looks at the log, give or take a tenth; 2 s
-	Keep  time.Duration // for how long counts stay; negative: always
+	Store *store.Store       // required
+	Log   *slog.Logger       // nil: nothing is logged
+	Every time.Duration      // between two looks at the log, give or take a tenth; 2 s
+	Rules *detect.Thresholds // from where on something is wrong; nil: rules are not judged
+	Keep  time.Duration      // for how long counts stay; negative: always
 }
 
 const forgetEvery = time.Minute
@@ -51,6 +53,9 @@ func (w *watch) look(ctx context.Context) {
 		w.told(ctx, "count the log", err)
 		more = err == nil && rolled.More
 	}
+	if w.Rules != nil {
+		w.told(ctx, "look for what is wrong", w.judge(ctx))
+	}
 	if w.Keep >= 0 && time.Since(w.forgot) >= forgetEvery {
 		w.forgot = time.Now()
 		for more := true; more; {
@@ -59,6 +64,33 @@ func (w *watch) look(ctx context.Context) {
 			w.told(ctx, "forget old counts", err)
 		}
 	}
+}
+
+// judge has the rules look, when no other process did of late.
+func (w *watch) judge(ctx context.Context) error {
+	if mine, err := w.Store.WatchTurn(ctx, w.Every*4/5); err != nil || !mine {
+		return err
+	}
+	facts, err := w.Store.Facts(ctx)
+	if err != nil {
+		return err
+	}
+	var found []store.Sighting
+	for _, f := range detect.Judge(facts, *w.Rules) {
+		found = append(found, store.Sighting{Rule: f.Rule, Scope: f.Scope, Severity: string(f.Severity), What: f.What, N: f.N, Job: f.Job,
+			Search: f.Search, Kind: f.Kind, Queue: f.Queue, Fingerprint: f.Error, Types: f.Types})
+	}
+	did, err := w.Store.Watch(ctx, found, w.Rules.Quiet)
+	for _, i := range did.Opened {
+		w.Log.Warn("incident opened", "incident", i.ID, "rule", i.Rule, "scope", i.Scope, "severity", i.Severity)
+	}
+	for _, i := range did.Reopened {
+		w.Log.Warn("incident reopened", "incident", i.ID, "rule", i.Rule, "scope", i.Scope, "severity", i.Severity)
+	}
+	for _, i := range did.Resolved {
+		w.Log.Info("incident resolved after quiet", "incident", i.ID, "rule", i.Rule, "scope", i.Scope)
+	}
+	return err
 }
 
 // told logs a failure when it begins, and its end.

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/detect"
 	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/store/watch"
 )
@@ -50,5 +53,42 @@ func TestWhatIsWatchedIsCounted(t *testing.T) {
 	}
 	if err != nil || n != 5 {
 		t.Errorf("%d of 5 are counted, %v", n, err)
+	}
+}
+
+// What is wrong becomes an incident while it happens, whoever watches.
+func TestWhatIsWrongBecomesOneIncident(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	ctx, stop := context.WithCancel(t.Context())
+	rules := detect.Defaults()
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() {
+			ended <- watch.Run(ctx, watch.Config{Store: s, Every: 10 * time.Millisecond, Rules: &rules})
+		}()
+	}
+	var ids []uuid.UUID
+	for range 6 {
+		ids = append(ids, uuid.Must(uuid.NewV7()))
+		if _, err := s.Enqueue(ctx, store.Request{Kind: "report"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Claim(ctx, store.ClaimParams{Worker: "a", Queue: store.DefaultQueue, Kinds: []store.KindLease{{Kind: "report", Lease: 100 * time.Millisecond}}, AttemptIDs: ids}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the leases are expired and an incident is open", func() bool {
+		if _, err := s.Expire(ctx, 10, store.DefaultBackoff); err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.Incidents(ctx)
+		return err == nil && len(all.Active) == 1 && all.Active[0].Rule == "expiry-spike" && all.Active[0].N == 6
+	})
+	stop()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

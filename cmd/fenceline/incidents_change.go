@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+type incidentsListCmd struct{ database }
+
+type incidentJSON struct {
+	ID         int64     `json:"id,string"`
+	Revision   int64     `json:"revision"`
+	State      string    `json:"state"`
+	Severity   string    `json:"severity"`
+	Rule       string    `json:"rule"`
+	Scope      string    `json:"scope"`
+	What       string    `json:"what"`
+	Owner      *string   `json:"owner"`
+	OpenedAt   time.Time `json:"opened_at"`
+	FoundAt    time.Time `json:"found_at"`
+	ResolvedAt time.Time `json:"resolved_at,omitzero"`
+}
+
+func incidentOf(i store.Incident) incidentJSON {
+	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, orNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt}
+}
+
+func (a *app) printIncident(i store.Incident) error {
+	if a.json {
+		return a.printJSON(incidentOf(i))
+	}
+	owner := i.Owner
+	if owner == "" {
+		owner = "nobody"
+	}
+	return a.printf("%d  %s  %s  %s %s  revision %d, %s: %s\n", i.ID, i.State, i.Severity, i.Rule, oneLine(i.Scope), i.Revision, oneLine(owner), oneLine(i.What))
+}
+
+// Run lists what is not resolved, and what was of late.
+func (c *incidentsListCmd) Run(ctx context.Context, a *app) error {
+	s, err := c.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	list, err := s.Incidents(ctx)
+	if err = errors.Join(err, s.close(ctx)); err != nil {
+		return err
+	}
+	all := append(list.Active, list.Past...)
+	if a.json {
+		out := make([]incidentJSON, len(all))
+		for n, i := range all {
+			out[n] = incidentOf(i)
+		}
+		return a.printJSON(map[string]any{"incidents": out})
+	}
+	for _, i := range all {
+		if err := a.printIncident(i); err != nil {
+			return err
+		}
+	}
+	return a.printf("%d not resolved, %d resolved of late.\n", len(list.Active), len(list.Past))
+}
+
+// incidentsChangeCmd is what the verbs that change an incident share.
+type incidentsChangeCmd struct {
+	database
+	ID     int64  `arg:"" help:"The incident's id."`
+	Seen   int64  `name:"seen" help:"The revision that you looked at; without it, the one that is read first."`
+	Reason string `name:"reason" help:"Why, for the timeline."`
+}
+
+func (c *incidentsChangeCmd) change(ctx context.Context, a *app, ch store.IncidentChange) error {
+	s, err := c.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	i, err := c.apply(ctx, s, ch)
+	if err = errors.Join(err, s.close(ctx)); err != nil {
+		return err
+	}
+	return a.printIncident(i)
+}
+
+func (c *incidentsChangeCmd) apply(ctx context.Context, s *session, ch store.IncidentChange) (store.Incident, error) {
+	ch.ID, ch.Actor, ch.Reason, ch.Seen = c.ID, actor(), c.Reason, &c.Seen
+	if c.Seen == 0 {
+		v, err := s.Incident(ctx, c.ID)
+		if err != nil {
+			return store.Incident{}, err
+		}
+		ch.Seen = &v.Incident.Revision
+	}
+	return s.ChangeIncident(ctx, ch)
+}
+
+type incidentsAckCmd struct {
+	incidentsChangeCmd
+	For time.Duration `name:"for" help:"For how long; without it, until it is resolved."`
+}
+
+// Run says who has the incident.
+func (c *incidentsAckCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentAcknowledge, For: c.For})
+}
+
+type incidentsResolveCmd struct{ incidentsChangeCmd }
+
+// Run ends the incident until something of it happens again.
+func (c *incidentsResolveCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentResolve})
+}
+
+type incidentsNoteCmd struct{ incidentsChangeCmd }
+
+// Run adds to the incident's timeline.
+func (c *incidentsNoteCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentNote})
+}

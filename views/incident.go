@@ -1,0 +1,148 @@
+package views
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/detect"
+)
+
+// The routes of incidents.
+const (
+	RouteIncidents      = "/incidents"
+	RouteIncident       = "/incidents/:id"
+	RouteIncidentChange = "/incidents/:id/change" // POST
+
+	TopicIncidents = "incidents"
+	TopicIncident  = "incident:" // and an id
+
+	FieldSeverity = "severity" // change: low, medium or high
+)
+
+// IncidentsPage is the list of incidents.
+type IncidentsPage struct {
+	Frame
+	View store.Incidents
+}
+
+// IncidentPage is one incident's page.
+type IncidentPage struct {
+	Frame
+	View     store.IncidentView
+	Conflict *store.IncidentConflictError // why an action was refused (409); nil otherwise
+	Problem  *store.InvalidError          // which field cannot be accepted (422); nil otherwise
+	Reason   string                       // as it was typed
+}
+
+// Incident returns the address of an incident's page.
+func (u URLs) Incident(id int64) string { return u.of(RouteIncident, id) }
+
+// IncidentChange returns the address to which its actions are posted.
+func (u URLs) IncidentChange(id int64) string { return u.of(RouteIncidentChange, id) }
+
+// IncidentDone returns the address of its page after something was done.
+func (u URLs) IncidentDone(id int64) string {
+	return u.Incident(id) + "?" + ParamDone + "=" + string(FlashIncident)
+}
+
+// ruleOf tells what a rule means; one of another version of the program is told
+// by its name.
+func ruleOf(i store.Incident) detect.Rule {
+	if r, known := detect.Find(i.Rule); known {
+		return r
+	}
+	return detect.Rule{Name: i.Rule, Title: i.Rule}
+}
+
+func severityTone(severity string) Tone {
+	switch severity {
+	case "high":
+		return ToneBad
+	case "medium":
+		return ToneRetry
+	}
+	return ToneWait
+}
+
+func severityIcon(severity string) string {
+	if severity == "high" {
+		return "alarm"
+	}
+	return "retryable"
+}
+
+func scopeText(i store.Incident) string {
+	if i.Scope == "" {
+		return "everything"
+	}
+	return i.Scope
+}
+
+// incidentJobs is the address of the jobs that an incident is about; empty where
+// no search finds them.
+func incidentJobs(u URLs, i store.Incident) string {
+	if i.Search == "" {
+		return ""
+	}
+	return u.Search(i.Search)
+}
+
+// awake are the incidents that do not stand back.
+func awake(all []store.Incident, now time.Time) (out []store.Incident) {
+	for _, i := range all {
+		if !i.Snoozed(now) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+var entryTexts = map[store.IncidentAction]string{
+	store.IncidentOpened: "opened", store.IncidentReopened: "opened again", store.IncidentQuiet: "resolved by itself", store.IncidentLapsed: "open again",
+	store.IncidentAcknowledge: "acknowledged", store.IncidentResolve: "resolved", store.IncidentSnooze: "snoozed", store.IncidentSeverity: "weighed", store.IncidentNote: "note",
+}
+
+func lineTitle(l store.IncidentLine) string {
+	if l.Type != "" {
+		return Grouped(l.N) + " " + string(l.Type)
+	}
+	if text, known := entryTexts[l.Action]; known {
+		return text
+	}
+	return string(l.Action)
+}
+
+func lineTone(l store.IncidentLine) Tone {
+	switch {
+	case l.Type == store.TypeRejected:
+		return ToneStale
+	case l.Type == store.TypeExpired:
+		return ToneRetry
+	case l.Type == store.TypeFailed:
+		return ToneBad
+	}
+	return ToneWait
+}
+
+// lineJobs is the address of the jobs of a counted minute, where a search finds
+// them.
+func lineJobs(u URLs, l store.IncidentLine) string {
+	for _, line := range trendLines {
+		if line.Query != "" && (l.Type == store.TypeExpired && line.Name == "Expiries" || l.Type == store.TypeRejected && line.Name == "Refusals") {
+			return line.minute(u, l.At)
+		}
+	}
+	return ""
+}
+
+// IncidentsParts are what a stream sends of the list.
+func IncidentsParts(p IncidentsPage) []templ.Component {
+	return []templ.Component{activeIncidents(p), pastIncidents(p)}
+}
+
+// IncidentParts are what a stream sends of one incident.
+func IncidentParts(p IncidentPage) []templ.Component {
+	return []templ.Component{incidentHead(p), incidentFacts(p), incidentTimeline(p), incidentSimilar(p)}
+}

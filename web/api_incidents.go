@@ -1,0 +1,131 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+const (
+	routeAPIIncidents      = "/api/v1/incidents"
+	routeAPIIncident       = "/api/v1/incidents/:id"
+	routeAPIIncidentChange = "/api/v1/incidents/:id/change"
+)
+
+// incidentJSON is an incident as the API shows it.
+type incidentJSON struct {
+	ID           string  `json:"id"`
+	Revision     int64   `json:"revision"`
+	State        string  `json:"state"`
+	Severity     string  `json:"severity"`
+	Rule         string  `json:"rule"`
+	Scope        string  `json:"scope"`
+	What         string  `json:"what"`
+	N            int64   `json:"n"`
+	Q            *string `json:"q"` // the search that finds its jobs
+	Owner        *string `json:"owner"`
+	OwnedUntil   *string `json:"owned_until"`
+	SnoozedUntil *string `json:"snoozed_until"`
+	OpenedAt     string  `json:"opened_at"`
+	FoundAt      string  `json:"found_at"`
+	ResolvedAt   *string `json:"resolved_at"`
+	Reopened     int     `json:"reopened"`
+}
+
+func incidentOf(i store.Incident) incidentJSON {
+	return incidentJSON{
+		ID: decimal(i.ID), Revision: i.Revision, State: string(i.State), Severity: i.Severity, Rule: i.Rule, Scope: i.Scope, What: i.What, N: i.N,
+		Q: orNull(i.Search), Owner: orNull(i.Owner), OwnedUntil: orNullTime(i.OwnedUntil), SnoozedUntil: orNullTime(i.SnoozedUntil),
+		OpenedAt: instantText(i.OpenedAt), FoundAt: instantText(i.FoundAt), ResolvedAt: orNullTime(i.ResolvedAt), Reopened: i.Reopened,
+	}
+}
+
+func incidentsOf(all []store.Incident) []incidentJSON {
+	out := make([]incidentJSON, len(all))
+	for n, i := range all {
+		out[n] = incidentOf(i)
+	}
+	return out
+}
+
+type incidentLineJSON struct {
+	At     string  `json:"at"`
+	Action *string `json:"action"` // what was done; null for a minute of the log
+	Actor  *string `json:"actor"`
+	Reason *string `json:"reason"`
+	Until  *string `json:"until"`
+	Type   *string `json:"type"` // what the log holds of a minute; null for what was done
+	N      *int64  `json:"n"`
+}
+
+type incidentViewJSON struct {
+	incidentJSON
+	Timeline []incidentLineJSON `json:"timeline"` // oldest first
+	Similar  []incidentJSON     `json:"similar"`
+}
+
+func (s *Server) apiIncidents(c echo.Context) error {
+	if _, err := query(c, []string{}...); err != nil {
+		return err
+	}
+	v, err := s.cfg.Store.Incidents(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, map[string]any{"active": incidentsOf(v.Active), "resolved": incidentsOf(v.Past)})
+}
+
+// apiIncidentID is incidentID for programs, which are told what is wrong with
+// the id.
+func apiIncidentID(c echo.Context) (int64, error) {
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return 0, &store.InvalidError{Field: "id", Message: "must be an incident's id: a whole number above 0"}
+	}
+	return id, nil
+}
+
+func (s *Server) apiIncident(c echo.Context) error {
+	id, err := apiIncidentID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := query(c, []string{}...); err != nil {
+		return err
+	}
+	v, err := s.cfg.Store.Incident(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	out := incidentViewJSON{incidentJSON: incidentOf(v.Incident), Timeline: []incidentLineJSON{}, Similar: incidentsOf(v.Similar)}
+	for _, l := range v.Line {
+		out.Timeline = append(out.Timeline, incidentLineJSON{At: instantText(l.At), Action: orNull(string(l.Action)), Actor: orNull(l.Actor),
+			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N)})
+	}
+	return sendJSON(c, http.StatusOK, out)
+}
+
+// apiChangeIncident is an action of a program, bound to the revision it saw.
+func (s *Server) apiChangeIncident(c echo.Context) error {
+	id, err := apiIncidentID(c)
+	if err != nil {
+		return err
+	}
+	ch := store.IncidentChange{ID: id, Actor: s.actor(c)}
+	var action, length string
+	if err := readJSON(c, fields{"action": text(&action), "reason": text(&ch.Reason), "for": text(&length), "severity": text(&ch.Severity),
+		"seen": object(fields{"revision": revision(&ch.Seen)})}); err != nil {
+		return err
+	}
+	ch.Action = store.IncidentAction(action)
+	if ch.For, err = span("for", length); err != nil {
+		return err
+	}
+	i, err := s.cfg.Store.ChangeIncident(c.Request().Context(), ch)
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, incidentOf(i))
+}

@@ -1,0 +1,104 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
+)
+
+func (s *Server) incidents(c echo.Context) error {
+	f, err := s.liveFrame(c, views.TopicIncidents)
+	if err != nil {
+		return err
+	}
+	p := views.IncidentsPage{Frame: f}
+	if p.View, err = s.cfg.Store.Incidents(c.Request().Context()); err != nil {
+		return err
+	}
+	p.Now = p.View.Now
+	return page(c, http.StatusOK, views.Incidents(p))
+}
+
+func (s *Server) incident(c echo.Context) error {
+	id, err := incidentID(c)
+	if err != nil {
+		return err
+	}
+	return s.incidentPage(c, id, http.StatusOK, views.IncidentPage{})
+}
+
+// incidentPage shows an incident, also with what was refused about it.
+func (s *Server) incidentPage(c echo.Context, id int64, status int, p views.IncidentPage) (err error) {
+	if p.Frame, err = s.liveFrame(c, views.TopicIncident+decimal(id)); err != nil {
+		return err
+	}
+	if p.View, err = s.cfg.Store.Incident(c.Request().Context(), id); err != nil {
+		return err
+	}
+	p.Now = p.View.Now
+	return page(c, status, views.Incident(p))
+}
+
+// incidentID reads an incident's id from the path. What cannot be an id is the
+// id of no incident.
+func incidentID(c echo.Context) (int64, error) {
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return 0, store.ErrNoIncident
+	}
+	return id, nil
+}
+
+// changeIncident is one action from the form: done, it leads back; refused, the
+// page says why and keeps what was typed.
+func (s *Server) changeIncident(c echo.Context) error {
+	id, err := incidentID(c)
+	if err != nil {
+		return err
+	}
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	ch := store.IncidentChange{ID: id, Actor: s.actor(c), Action: store.IncidentAction(sent.Get(views.FieldDo)),
+		Reason: sent.Get(views.FieldReason), Severity: sent.Get(views.FieldSeverity)}
+	if ch.Seen, err = seenControl(sent.Get(views.FieldSeen)); err == nil {
+		ch.For, err = span(views.FieldFor, sent.Get(views.FieldFor))
+	}
+	if err == nil {
+		_, err = s.cfg.Store.ChangeIncident(c.Request().Context(), ch)
+	}
+	p := views.IncidentPage{Reason: ch.Reason}
+	switch {
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, s.urls.IncidentDone(id))
+	case errors.As(err, &p.Conflict), errors.As(err, &p.Problem):
+		return s.incidentPage(c, id, explain(err).Status, p)
+	}
+	return err
+}
+
+func readIncidents(ctx context.Context, s *Server) ([]part, error) {
+	view, err := s.cfg.Store.Incidents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := views.IncidentsPage{Frame: views.Frame{URLs: s.urls, Asset: s.asset, Now: view.Now}, View: view}
+	return rendered(ctx, views.IncidentsParts(p))
+}
+
+func readIncident(id int64) func(context.Context, *Server) ([]part, error) {
+	return func(ctx context.Context, s *Server) ([]part, error) {
+		view, err := s.cfg.Store.Incident(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		p := views.IncidentPage{Frame: views.Frame{URLs: s.urls, Asset: s.asset, Now: view.Now}, View: view}
+		return rendered(ctx, views.IncidentParts(p))
+	}
+}

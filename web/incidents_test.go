@@ -1,0 +1,73 @@
+package web_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+func TestAnIncidentIsTakenNotedAndResolvedOnItsPageAndByTheAPI(t *testing.T) {
+	c := open(t)
+	found := store.Sighting{Rule: "crash-loop", Scope: "job 7", Severity: "high", What: "Job 7 of kind <b>report</b> lost its lease 3 times.", N: 3, Job: 7, Search: "id:7", Types: []store.Type{store.TypeExpired}}
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{found}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/":                    "A job loses its lease again and again",
+		"/incidents":           "nobody has it",
+		"/incidents/1":         "&lt;b&gt;report&lt;/b&gt;",
+		"/api/v1/incidents":    `"scope":"job 7"`,
+		"/api/v1/incidents/1":  `"action":"opened"`,
+		"/incidents/99":        "no such incident",
+		"/api/v1/incidents/99": "not_found",
+		"/api/v1/incidents/x":  `"field":"id"`,
+	} {
+		if got := c.get(path); !strings.Contains(got.body, want) || got.status >= 500 {
+			t.Errorf("%s: %d does not say %q", path, got.status, want)
+		}
+	}
+	act := func(do, seen, reason string) answer {
+		return c.post("/incidents/1/change", url.Values{"do": {do}, "seen": {seen}, "reason": {reason}, "for": {""}, "severity": {"high"}})
+	}
+	if got := act("acknowledge", "1", ""); got.status != 303 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if got := act("resolve", "1", "typed words"); got.status != 409 || !strings.Contains(got.body, "You saw revision 1") || !strings.Contains(got.body, "typed words") {
+		t.Errorf("%d: a stale action", got.status)
+	}
+	if got := act("resolve", "2", ""); got.status != 422 || !strings.Contains(got.body, "is required") {
+		t.Errorf("%d: a resolve without a reason", got.status)
+	}
+	if got := act("note", "1", "looked at the host"); got.status != 303 {
+		t.Errorf("%d: a note is bound to nothing", got.status)
+	}
+	for body, want := range map[string]string{
+		`{"action": "resolve", "reason": "x", "seen": {"revision": 1}}`:   `"code":"changed"`,
+		`{"action": "resolve", "reason": "x"}`:                            `"field":"seen"`,
+		`{"action": "snooze", "seen": {"revision": 2}, "for": "soon"}`:    `"field":"for"`,
+		`{"action": "shout", "seen": {"revision": 2}}`:                    `"field":"action"`,
+		`{"action": "severity", "severity": "x", "seen": {"revision":2}}`: `"field":"severity"`,
+	} {
+		if got := c.api("/api/v1/incidents/1/change", body); got.status < 400 || got.status >= 500 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	if got := c.api("/api/v1/incidents/1/change", `{"action": "resolve", "reason": "job 7 is terminated", "seen": {"revision": 2}}`); got.status != 200 || !strings.Contains(got.body, `"state":"resolved"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := c.get("/incidents/1").body; !strings.Contains(got, "job 7 is terminated") || !strings.Contains(got, "looked at the host") || strings.Contains(got, `value="resolve"`) {
+		t.Error("the page of the resolved incident does not tell what was done, or offers to resolve it")
+	}
+}
+
+func TestAnOpenPageOfAnIncidentFollowsIt(t *testing.T) {
+	c := open(t)
+	s := c.follow("/stream?topic=incidents&topic=incident:1")
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{{Rule: "backlog", Scope: "queue mail", Severity: "medium", What: "late"}}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	s.await("shows the incident", patch(`id="active"`, "Work waits longer than its objective"))
+}
