@@ -185,12 +185,21 @@ func TestHostileRequestsAreNobodysFaultButTheClients(t *testing.T) {
 		}
 		send(g.post("/jobs/search", typeForm, "q="+value+"&was="+value+"&f-kind="+value+"&f-older="+value+"&search="+value))
 		send(g.get("/stream?topic="+value, "Last-Event-ID: "+value+"\r\n"))
+		send(g.get("/stream?topic=operation:" + value))
+		send(g.get("/operations/" + value))
+		send(g.get("/audit?job=" + value + "&from=" + value + "&after=" + value))
+		send(g.get("/api/v1/audit?actor=" + value + "&to=" + value))
+		send(g.get("/audit/export?format=csv&operation=" + value + "&outcome=" + value))
+		send(g.post("/operations", typeForm, "do=requeue+ticked&t-1="+value+"&t-"+value+"=1"))
+		send(g.post("/operations", typeForm, "do="+value+"&q="+value+"&search="+value+"&order="+value))
+		send(g.post("/operations/1/confirm", typeForm, "seen="+value+"&reason="+value+"&pace="+value+"&halt_above="+value))
 		for _, path := range []string{"requeue", "terminate", "reveal"} {
 			send(g.post("/jobs/"+fmt.Sprint(g.job)+"/"+path, typeForm, "seen="+value+"&reason="+value))
 		}
 	}
 	for _, body := range nastyBodies {
-		for _, path := range []string{"/api/v1/jobs", fmt.Sprintf("/api/v1/jobs/%d/requeue", g.job), fmt.Sprintf("/api/v1/jobs/%d/terminate", g.job)} {
+		for _, path := range []string{"/api/v1/jobs", fmt.Sprintf("/api/v1/jobs/%d/requeue", g.job), fmt.Sprintf("/api/v1/jobs/%d/terminate", g.job),
+			"/api/v1/operations", "/api/v1/operations/1/confirm", "/api/v1/queues/pause", "/api/v1/workers/drain"} {
 			for _, kind := range []string{typeJSON, typeForm, "text/plain", typeJSON + "; charset=utf-7"} {
 				send(g.post(path, kind, body))
 			}

@@ -84,8 +84,8 @@ func TestManyJobsArePreviewedConfirmedAndDoneFromTheConsole(t *testing.T) {
 		t.Errorf("what was typed is gone: %s", excerpt(got.body))
 	}
 	job := want(t, c.get("/jobs/"+text(ids[0])), 200).body
-	if !strings.Contains(job, "duplicates") {
-		t.Error("the timeline lacks the reason")
+	if !strings.Contains(job, "duplicates") || !strings.Contains(job, `href="/operations/`) || !strings.Contains(job, ">operation 1</a>") {
+		t.Error("the timeline lacks the reason, or what led to it")
 	}
 
 	tick := url.Values{"do": {"requeue ticked"}, "t-" + text(ids[0]): {"2"}, "t-" + text(ids[1]): {"1"}, "t-999999": {"4"}}
