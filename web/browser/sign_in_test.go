@@ -78,4 +78,3 @@ func TestAPersonSetsUpSignsInAndIsSignedOut(t *testing.T) {
 		t.Error("the audit holds a password")
 	}
 }
-
