@@ -32,9 +32,10 @@ var planBounds = map[string]work{
 	"fail":       {20, 2, planDead, 36},
 	"expire":     {planRunningNow, 2, planDead, 45}, // looks at every running job
 	"promote":    {20, 2, planDead, 24},
-	"home":       {store.CountBound + 100, 0, 8 * planDead, 0},
-	"figures":    {100, store.CountBound, 8 * planDead, 0},  // one count for each state
-	"roll":       {3 * store.RollMost, 0, 20 * planDead, 0}, // one more look for each transition that it measures
+	"home":       {store.ProvisionalBound + 100, 0, 8 * planDead, 0}, // what is not counted yet
+	"figures":    {100, store.CountBound, 8 * planDead, 0},           // one count for each state
+	"roll":       {3 * store.RollMost, 0, 20 * planDead, 0},          // one more look for each transition that it measures
+	"incidents":  {300, 0, planDead, 0},
 	"facts":      {3 * store.ProvisionalBound, 0, 60 * planDead, 0},
 	"minutes":    {3 * store.ProvisionalBound, 0, 60 * planDead, 0},
 	"next due":   {20, 0, planDead, 0},
