@@ -15,7 +15,8 @@
 //	no inline script or style, no framing    headers.go
 //	nothing from a query, body or payload
 //	is logged                                observe.go
-//	who acts is never read from a request    [Actor]
+//	every address has a rule, or is nobody's  rules.go: 401, 403
+//	who acts is proved, never said           person.go
 //
 // # Streams
 //
