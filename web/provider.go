@@ -15,9 +15,9 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/oauth2"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // Provider is an OpenID provider that vouches for people.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // attempt makes a request to a route, so bare that its handler refuses it or has

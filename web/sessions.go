@@ -10,8 +10,8 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // What a session holds.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // SignIn says how people prove who they are. Without one, whoever reaches the

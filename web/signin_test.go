@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 const password = "four plain words, spoken"

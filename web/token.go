@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // How often a token that is none may come from one address before it has to wait.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // signIn says how people prove who they are to the console.

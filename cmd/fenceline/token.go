@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 type tokenCmd struct {

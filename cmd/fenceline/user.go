@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 type userCmd struct {

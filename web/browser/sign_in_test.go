@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fenceline/fenceline/access"
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views/chrometest"
 	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // From the printed link to the end of the session, as a person goes through it.
