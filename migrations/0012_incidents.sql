@@ -14,7 +14,7 @@ create table fenceline.incidents (
   resolved_in   pg_snapshot,          -- what had committed when it was resolved: what has not may open it again
   job_id        bigint,
   n             bigint not null,
-  reopened      integer not null default 0,
+  reopened      bigint not null default 0,
   state         text not null check (state in ('open', 'acknowledged', 'resolved')),
   severity      text not null check (severity in ('low', 'medium', 'high')),
   rule          text not null,

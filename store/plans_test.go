@@ -19,7 +19,7 @@ const (
 
 // planDead is what dead entries of an index may add, which the rounds before
 // left and which a server under load has not removed yet.
-const planDead = 5000
+const planDead = 8000
 
 var planBounds = map[string]work{
 	"claim":      {20, 2, planDead, 45},
