@@ -252,7 +252,8 @@ func TestABeatIsOneWriteThatChangesNoIndex(t *testing.T) {
 
 func TestADrainedPoolFinishesWhatItHoldsAndClaimsNoMore(t *testing.T) {
 	t.Parallel()
-	st := storetest.New(t)
+	st, url := storetest.NewWithURL(t)
+	conn := owner(t, url)
 	cfg := config(t)
 	cfg.Beat = 20 * time.Millisecond
 	p := New(st, cfg)
@@ -261,6 +262,7 @@ func TestADrainedPoolFinishesWhatItHoldsAndClaimsNoMore(t *testing.T) {
 	first := enqueueKind(t, st, "hold")
 	run(t, p)
 	receive(t, b.started)
+	await(t, "it is on the list", func() bool { _, found := list(t, conn, p.ID()); return found })
 	set(t, st, store.ScopeWorker, p.ID(), func(c store.ControlParams) error { _, err := st.Drain(t.Context(), c); return err })
 	second := enqueueKind(t, st, "hold")
 	asked := p.Stats().Claims
