@@ -146,7 +146,7 @@ func TestOutputThatIsNoResultIsAPermanentFailureThatSaysWhy(t *testing.T) {
 func TestATerminatedJobsProgramIsStoppedWithItsWholeGroup(t *testing.T) {
 	t.Parallel()
 	script := `trap 'echo term >> ended' TERM; sleep 300 & echo $! > child; echo $$ > self; while :; do wait; done`
-	b := start(t, script, command.Options{Options: worker.Options{Lease: 600 * time.Millisecond}, Stop: 200 * time.Millisecond})
+	b := start(t, script, command.Options{Options: worker.Options{Lease: 3 * time.Second}, Stop: 200 * time.Millisecond})
 	id := b.enqueue(`{"name": "script"}`, 0)
 	b.await("the program runs", func() bool { return b.read("self") != "" })
 	_, err := b.st.Terminate(t.Context(), store.OperatorParams{JobID: id, Seen: b.view(id, store.Running).Job.Revision, Actor: "test", Reason: "test"})

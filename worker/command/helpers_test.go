@@ -38,7 +38,7 @@ func start(t *testing.T, script string, options command.Options) *bench {
 	t.Helper()
 	b := &bench{t: t, st: storetest.New(t), dir: t.TempDir()}
 	if options.Lease == 0 {
-		options.Lease = 2 * time.Second
+		options.Lease = 6 * time.Second
 	}
 	options.Dir = b.dir
 	p := worker.New(b.st, worker.Config{
