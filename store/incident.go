@@ -79,6 +79,7 @@ type IncidentConflictError struct {
 	Incident Incident
 }
 
+// Error tells what the incident is now.
 func (e *IncidentConflictError) Error() string {
 	if e.Why == ConflictAlreadyEnded {
 		return fmt.Sprintf("incident %d is resolved already", e.Incident.ID)

@@ -97,6 +97,7 @@ type OperationConflictError struct {
 	Operation Operation
 }
 
+// Error tells what the operation is now.
 func (e *OperationConflictError) Error() string {
 	return fmt.Sprintf("operation %d changed since you looked: it is %s now (revision %d, you saw %d)",
 		e.Operation.ID, e.Operation.State, e.Operation.Revision, e.Seen)

@@ -187,6 +187,7 @@ func (r Row) String() string {
 	return s
 }
 
+// String is what is left, as a timeline shows it.
 func (l Left) String() string {
 	return fmt.Sprintf("result %q, %d transitions of which %d refusals, %d audited, %d errors, %d follow-ups",
 		l.Result, l.Log, l.Refused, l.Audited, l.Errors, l.FollowUps)

@@ -26,6 +26,7 @@ type SyntaxError struct {
 	Message string // goes behind the term
 }
 
+// Error names the term, its place and what would be read instead.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s (at character %d) %s", e.Term, e.At, e.Message)
 }
