@@ -31,7 +31,7 @@ run: build deps-run ## start the console and a worker pool on http://127.0.0.1:8
 	@exec bin/fenceline serve $(ARGS)
 
 test: deps deps-axe ## run every test, with the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 30m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m -p $(JOBS) $(TESTFLAGS) $(PACKAGES)
 
 soak: deps deps-soak ## break things around real processes for MINUTES=10 and print the figures (SEED=… ARGS='--scene …')
 	@go build -o bin/soak ./cmd/internal/faults/soak

@@ -101,6 +101,16 @@ func (f *feed) live(cfg events.Config) *events.Hub {
 	return hub
 }
 
+// awaitTick waits for a tick of the pulse.
+func awaitTick(t *testing.T, p *events.Pulse) {
+	t.Helper()
+	select {
+	case <-p.C:
+	case <-time.After(patience):
+		t.Fatal("no tick came")
+	}
+}
+
 func (f *feed) eventually(what string, holds func() bool) {
 	f.t.Helper()
 	within(f.t, patience, what, holds)
@@ -285,9 +295,11 @@ func (r *reader) take(d events.Delivery) {
 	r.position = d.Position
 }
 
-// until receives until enough holds.
+// until receives until enough holds. Positions alone, which come with every
+// ping, do not lengthen its patience.
 func (r *reader) until(t *testing.T, what string, enough func() bool) {
 	t.Helper()
+	late := time.After(patience)
 	for !enough() {
 		select {
 		case d, ok := <-r.sub.C:
@@ -295,7 +307,10 @@ func (r *reader) until(t *testing.T, what string, enough func() bool) {
 				t.Fatalf("the subscription ended (%v) before: %s", r.sub.Err(), what)
 			}
 			r.take(d)
-		case <-time.After(patience):
+			if len(d.Transitions) > 0 {
+				late = time.After(patience)
+			}
+		case <-late:
 			t.Fatalf("nothing new within %v, waiting for: %s; %d transitions came", patience, what, r.n)
 		}
 	}

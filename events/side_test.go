@@ -136,20 +136,10 @@ func TestAPulseTicksAfterTheLastChange(t *testing.T) {
 	hub := f.live(events.Config{})
 	pulse := hub.Pulse(300 * time.Millisecond)
 	defer pulse.Close()
-	tick := func() {
-		t.Helper()
-		select {
-		case <-pulse.C:
-		case <-time.After(patience):
-			t.Fatal("no tick came")
-		}
+	for range 3 {
+		f.enqueue(1)
+		awaitTick(t, pulse)
 	}
-	f.enqueue(1)
-	tick()
-	f.enqueue(1)
-	tick()
-	f.enqueue(1)
-	tick()
 }
 
 func TestWorkIsAnnounced(t *testing.T) {

@@ -117,13 +117,12 @@ func TestAGapTooLongToReplayEndsTheSubscription(t *testing.T) {
 	f.eventually("the feed is live", func() bool { return hub.Status().Live })
 	job := f.enqueue(1)[0]
 	l := f.claimOne()
-	reader := f.watch(hub, []int64{job}, events.From{})
-	f.renewOne(l)
-	reader.until(t, "what was heard so far has been read", func() bool { return reader.n == 1 })
+	reader := f.watch(hub, []int64{job}, fromStart(job))
+	reader.untilStored(f, job)
 	r.way.Refuse(true)
 	r.way.Cut()
 	f.eventually("nobody listens", func() bool { return !hub.Status().Live })
-	const more = 1300 // than one page and the room for a reader
+	const more = 2300 // one page in hand, one waiting, and one for which there is no room
 	f.exec(`insert into fenceline.transitions (job_id, generation, attempt_id, type, kind, queue, worker, lease_until)
 		select $1, $2, $3, 'renewed', 'report', 'default', 'a', $4 from generate_series(1, $5)`,
 		job, l.Generation, l.AttemptID, l.Until, more)

@@ -89,9 +89,10 @@ func TestWithoutWatchersANotificationCostsNoQuery(t *testing.T) {
 	if err := work(f.ctx, f.Store, 5, 1); err != nil {
 		t.Fatal(err)
 	}
-	<-pulse.C
+	awaitTick(t, pulse)
 	f.eventually("notifications arrive", func() bool { return hub.Status().LastHeard.After(heard) })
-	<-pulse.C // and a second look at the pulses passes
+	f.enqueue(1)
+	awaitTick(t, pulse) // a second look at the pulses has passed
 	if n := src.reads.Load(); n != 0 {
 		t.Errorf("%d reads were made for nobody", n)
 	}
