@@ -134,8 +134,8 @@ func (h *Hub) unknown(jobs []int64) (ask []int64, since uint64) {
 func (h *Hub) deliver(p page, overflow error) {
 	cut := 0
 	h.mu.Lock()
-	if h.health.line != "" {
-		overflow = ErrTooFar // nobody listened: it was missed
+	if h.health.line != "" || h.next.gap {
+		overflow = ErrTooFar // nobody listened, or did until just now: it was missed
 	}
 	for sub, list := range h.news(p) {
 		if !sub.push(Delivery{Transitions: list, Position: sub.position}, h.cfg.MaxBehind) {

@@ -127,5 +127,7 @@ func TestAGapTooLongToReplayEndsTheSubscription(t *testing.T) {
 		select $1, $2, $3, 'renewed', 'report', 'default', 'a', $4 from generate_series(1, $5)`,
 		job, l.Generation, l.AttemptID, l.Until, more)
 	r.way.Refuse(false)
-	f.eventually("it is told", func() bool { return errors.Is(reader.sub.Err(), events.ErrTooFar) })
+	if !poll(func() bool { return reader.sub.Err() != nil }) || !errors.Is(reader.sub.Err(), events.ErrTooFar) {
+		t.Errorf("after a gap of %d transitions the subscription says %v; the feed is %+v", more, reader.sub.Err(), hub.Status())
+	}
 }
