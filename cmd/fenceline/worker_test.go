@@ -10,13 +10,13 @@ import (
 func TestJobsAreWorkedToTheEndAlthoughAWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	const jobs = 2000
+	const jobs = 400
 	var in strings.Builder
 	for i := range jobs {
 		fmt.Fprintf(&in, `{"kind":"command","args":{"name":"echo","input":{"n":%d}}}`+"\n", i)
 	}
 	runWith(t, onDB(db), in.String(), "enqueue", "--ndjson").wants(t, exitOK)
-	args := []string{"worker", "--workers", "8", "--lease", "2s", "--command", "echo=/bin/cat", "--log-level", "warn"}
+	args := []string{"worker", "--workers", "8", "--lease", "5s", "--command", "echo=/bin/cat", "--log-level", "warn"}
 	doomed, other := begin(t, onDB(db), args...), begin(t, onDB(db), args...)
 	done := func() int {
 		return query[int](t, db, `select count(*) from fenceline.jobs where state = 'completed'`)
