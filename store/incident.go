@@ -30,6 +30,7 @@ const (
 	IncidentSnooze      IncidentAction = "snooze"
 	IncidentSeverity    IncidentAction = "severity"
 	IncidentNote        IncidentAction = "note"
+	IncidentMerged      IncidentAction = "merged" // it is part of another one from then on
 )
 
 // What the watch does with an incident.
@@ -63,6 +64,8 @@ type Incident struct {
 	ChangedAt    time.Time
 	ResolvedAt   time.Time
 	Reopened     int
+	JobsSince    time.Time // from when on the jobs of its evidence are kept; zero where none are
+	MergedInto   int64     // the incident that it is part of; 0 for none
 }
 
 // Snoozed reports whether the incident stands back at a time.
@@ -88,13 +91,14 @@ func (e *IncidentConflictError) Error() string {
 }
 
 const incidentColumns = `i.id, i.revision, i.state, i.severity, i.rule, i.scope, i.what, i.n, coalesce(i.job_id, 0), i.search, i.kind, i.queue,
-  i.fingerprint, i.types, coalesce(i.owner, ''), i.owned_until, i.snoozed_until, i.opened_at, i.found_at, i.changed_at, i.resolved_at, i.reopened`
+  i.fingerprint, i.types, coalesce(i.owner, ''), i.owned_until, i.snoozed_until, i.opened_at, i.found_at, i.changed_at, i.resolved_at, i.reopened,
+  i.jobs_since, coalesce(i.merged_into, 0)`
 
 func scanIncident(row pgx.CollectableRow) (i Incident, err error) {
-	var owned, snoozed, resolved *time.Time
+	var owned, snoozed, resolved, jobs *time.Time
 	err = row.Scan(&i.ID, &i.Revision, &i.State, &i.Severity, &i.Rule, &i.Scope, &i.What, &i.N, &i.Job, &i.Search, &i.Kind, &i.Queue,
-		&i.Fingerprint, &i.Types, &i.Owner, &owned, &snoozed, &i.OpenedAt, &i.FoundAt, &i.ChangedAt, &resolved, &i.Reopened)
-	i.OwnedUntil, i.SnoozedUntil, i.ResolvedAt = orZero(owned), orZero(snoozed), orZero(resolved)
+		&i.Fingerprint, &i.Types, &i.Owner, &owned, &snoozed, &i.OpenedAt, &i.FoundAt, &i.ChangedAt, &resolved, &i.Reopened, &jobs, &i.MergedInto)
+	i.OwnedUntil, i.SnoozedUntil, i.ResolvedAt, i.JobsSince = orZero(owned), orZero(snoozed), orZero(resolved), orZero(jobs)
 	i.OpenedAt, i.FoundAt, i.ChangedAt = i.OpenedAt.UTC(), i.FoundAt.UTC(), i.ChangedAt.UTC()
 	return i, err
 }

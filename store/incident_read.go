@@ -60,11 +60,14 @@ type IncidentView struct {
 	Line     []IncidentLine // what the log says and what was done, oldest first
 	More     bool           // there are more entries than the 500 newest
 	Similar  []Incident     // earlier ones of the same rule and scope, the last one first
+	Merged   []Incident     // those that are part of it, by id; at most 200
+	Touched  Count          // the jobs that it touches, as far as they are kept
 }
 
 // IncidentLine is one line of the timeline: an entry, or the count of a minute.
 type IncidentLine struct {
 	At     time.Time // when it was entered, or the beginning of the minute
+	Of     int64     // the incident that it was entered of; another one's where that was merged into this one; 0 for a minute
 	Action IncidentAction
 	Actor  string
 	Reason string
@@ -102,6 +105,12 @@ func (v *IncidentView) read(ctx context.Context, tx pgx.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	if v.Merged, err = readIncidents(ctx, tx, `select `+incidentColumns+` from fenceline.incidents i where i.merged_into = $1 order by i.id limit $2`, id, maxActive); err != nil {
+		return err
+	}
+	if v.Touched, err = countIncidentJobs(ctx, tx, id); err != nil {
+		return err
+	}
 	if err := v.readEntries(ctx, tx); err != nil {
 		return err
 	}
@@ -112,14 +121,24 @@ func (v *IncidentView) read(ctx context.Context, tx pgx.Tx, id int64) error {
 	return nil
 }
 
+// ids are the incident and those that are part of it.
+func (v *IncidentView) ids() []int64 {
+	all := []int64{v.Incident.ID}
+	for _, m := range v.Merged {
+		all = append(all, m.ID)
+	}
+	return all
+}
+
 func (v *IncidentView) readEntries(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `select e.at, e.action, e.actor, e.reason, e.until from fenceline.incident_entries e where e.incident_id = $1 order by e.id desc limit $2`, v.Incident.ID, maxEntries+1)
+	rows, err := tx.Query(ctx, `select e.at, e.incident_id, e.action, e.actor, e.reason, e.until from fenceline.incident_entries e
+		where e.incident_id = any ($1) order by e.id desc limit $2`, v.ids(), maxEntries+1)
 	if err != nil {
 		return err
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l IncidentLine, err error) {
 		var until *time.Time
-		err = row.Scan(&l.At, &l.Action, &l.Actor, &l.Reason, &until)
+		err = row.Scan(&l.At, &l.Of, &l.Action, &l.Actor, &l.Reason, &until)
 		l.At, l.Until = l.At.UTC(), orZero(until)
 		return l, err
 	})
@@ -137,19 +156,13 @@ const maxLineMinutes = 120
 // readMinutes takes what the log says from its counts, from a little before the
 // incident was opened on.
 func (v *IncidentView) readMinutes(ctx context.Context, tx pgx.Tx) error {
-	i := v.Incident
-	end := v.Now
-	if !i.ResolvedAt.IsZero() {
-		end = i.ResolvedAt
-	}
-	if len(i.Types) == 0 || i.Job != 0 && i.Fingerprint == "" { // counts know no single job
-		return nil
-	}
 	rows, err := tx.Query(ctx, `
 select r.minute, r.type::text, sum(r.n)::bigint from fenceline.rollups r
-where r.minute >= $1::timestamptz - interval '5 minutes' and r.minute <= $2 and r.type = any ($3::text[]::fenceline.transition_type[])
-  and ($4 = '' or r.kind = $4) and ($5 = '' or r.queue = $5) and r.queue <> $6
-group by 1, 2 order by 1 desc limit $7`, i.OpenedAt, end, texts(i.Types), i.Kind, i.Queue, DrillQueue, maxLineMinutes)
+where r.minute >= $2::timestamptz - interval '5 minutes' and r.minute <= $3 and r.queue <> $4
+  and exists (select from fenceline.incidents p where p.id = any ($1) and r.type::text = any (p.types)
+    and (p.job_id is null or p.fingerprint <> '') -- counts know no single job
+    and (p.kind = '' or r.kind = p.kind) and (p.queue = '' or r.queue = p.queue))
+group by 1, 2 order by 1 desc limit $5`, v.ids(), v.Incident.OpenedAt, v.end(), DrillQueue, maxLineMinutes)
 	if err != nil {
 		return err
 	}

@@ -119,8 +119,11 @@ returning `+incidentColumns, f.Job, f.N, f.Severity, f.Rule, f.Scope, f.What, f.
 	if err != nil {
 		return err
 	}
+	if err := enter(ctx, tx, i, IncidentOpened, watchActor, f.What, 0); err != nil {
+		return err
+	}
 	w.Opened = append(w.Opened, i)
-	return enter(ctx, tx, i, IncidentOpened, watchActor, f.What, 0)
+	return i.lookBack(ctx, tx, evidenceBefore)
 }
 
 // refresh brings the numbers up to date, which nobody acts on: the revision
@@ -144,8 +147,11 @@ returning `+incidentColumns, was.ID, f.What, f.N)
 	if err != nil {
 		return err
 	}
+	if err := enter(ctx, tx, i, IncidentReopened, watchActor, f.What, 0); err != nil {
+		return err
+	}
 	w.Reopened = append(w.Reopened, i)
-	return enter(ctx, tx, i, IncidentReopened, watchActor, f.What, 0)
+	return i.lookBack(ctx, tx, i.ChangedAt.Sub(was.ResolvedAt))
 }
 
 // evidenceSQL looks for a transition that had not committed when the incident

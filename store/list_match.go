@@ -61,6 +61,8 @@ func (c *conditions) positive(t search.Term) string {
 		return c.lostAt(TypeExpired, t)
 	case search.Late:
 		return c.lostAt(TypeRejected, t)
+	case search.Incident:
+		return "exists (select from fenceline.incident_jobs i where i.job_id = j.id and " + c.number("i.incident_id", t) + ")"
 	case search.Error:
 		return "exists (select from fenceline.attempt_errors e where e.job_id = j.id and (" + c.failure(t) + "))"
 	case search.Args:

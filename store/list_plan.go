@@ -125,6 +125,7 @@ func (p *listPlan) from(q search.Query, states []State) {
 	_, failed := q.Find(search.Error)
 	_, expired := q.Find(search.Lost)
 	_, late := q.Find(search.Late)
+	incident, byIncident := q.Find(search.Incident)
 	switch {
 	case byID:
 		p.rows(states, "fenceline.jobs j", p.positive(id))
@@ -132,6 +133,9 @@ func (p *listPlan) from(q search.Query, states []State) {
 		p.rows(states, "fenceline.jobs j", p.positive(kind), p.positive(key))
 	case byKey:
 		p.rows(states, kindsSQL+" cross join lateral (select * from fenceline.jobs j where j.kind = k.kind and "+p.positive(key)+" offset 0) j")
+	case byIncident && exact(incident) && len(incident.Values) == 1 && p.order.at == "":
+		p.lost(states, "select i.job_id as id from fenceline.incident_jobs i where i.incident_id = "+p.arg(incident.Values[0].Number, "bigint"), "i.job_id")
+		p.given = search.Incident
 	case p.order.at == "run_at":
 		p.source = "fenceline.jobs"
 		p.pushed = []string{"j.state in ('scheduled', 'retryable')"}

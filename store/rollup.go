@@ -82,6 +82,7 @@ var rollSQL = `with ` + fmt.Sprintf(batchSQL, `and t.xid < pg_snapshot_xmin(pg_c
   select m.minute, m.kind, m.fingerprint, count(*), min(m.job_id)
   from measured m where m.fingerprint is not null group by 1, 2, 3
   on conflict (kind, fingerprint, minute) do update set n = r.n + excluded.n, job_id = least(r.job_id, excluded.job_id)
+), touched as (` + touchedSQL + `
 ), moved as (
   update fenceline.rollup_position p
   set xid = coalesce(l.xid, p.xid), id = coalesce(l.id, p.id), at = clock_timestamp()
@@ -166,6 +167,7 @@ func (s *Store) ForgetRollups(ctx context.Context, keep time.Duration) (more boo
 		return false, &InvalidError{"keep", fmt.Sprintf("must be at least %s", MinKeepTransitions)}
 	}
 	for _, sql := range []string{
+		forgetIncidentJobsSQL,
 		`delete from fenceline.rollups r using (
 		   select o.minute, o.queue, o.kind, o.type, o.reason from fenceline.rollups o
 		   where o.minute < now() - $1::interval order by o.minute limit $2 for update skip locked) o

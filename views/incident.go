@@ -1,6 +1,7 @@
 package views
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/a-h/templ"
@@ -14,6 +15,7 @@ const (
 	RouteIncidents      = "/incidents"
 	RouteIncident       = "/incidents/:id"
 	RouteIncidentChange = "/incidents/:id/change" // POST
+	RouteIncidentReport = "/incidents/:id/report" // the format in the query
 
 	TopicIncidents = "incidents"
 	TopicIncident  = "incident:" // and an id
@@ -41,6 +43,11 @@ func (u URLs) Incident(id int64) string { return u.of(RouteIncident, id) }
 
 // IncidentChange returns the address to which its actions are posted.
 func (u URLs) IncidentChange(id int64) string { return u.of(RouteIncidentChange, id) }
+
+// IncidentReport returns the address of its report in a format.
+func (u URLs) IncidentReport(id int64, format string) string {
+	return withQuery(u.of(RouteIncidentReport, id), url.Values{ParamFormat: {format}})
+}
 
 // IncidentDone returns the address of its page after something was done.
 func (u URLs) IncidentDone(id int64) string {
@@ -83,10 +90,10 @@ func scopeText(i store.Incident) string {
 // incidentJobs is the address of the jobs that an incident is about; empty where
 // no search finds them.
 func incidentJobs(u URLs, i store.Incident) string {
-	if i.Search == "" {
+	if i.JobsSearch() == "" {
 		return ""
 	}
-	return u.Search(i.Search)
+	return u.Search(i.JobsSearch())
 }
 
 // awake are the incidents that do not stand back.

@@ -6,12 +6,14 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
 )
 
 const (
 	routeAPIIncidents      = "/api/v1/incidents"
 	routeAPIIncident       = "/api/v1/incidents/:id"
 	routeAPIIncidentChange = "/api/v1/incidents/:id/change"
+	routeAPIIncidentReport = "/api/v1/incidents/:id/report"
 )
 
 // incidentJSON is an incident as the API shows it.
@@ -32,13 +34,16 @@ type incidentJSON struct {
 	FoundAt      string  `json:"found_at"`
 	ResolvedAt   *string `json:"resolved_at"`
 	Reopened     int     `json:"reopened"`
+	JobsSince    *string `json:"jobs_since"` // from when on the jobs of its evidence are kept
+	MergedInto   *string `json:"merged_into"`
 }
 
 func incidentOf(i store.Incident) incidentJSON {
 	return incidentJSON{
 		ID: decimal(i.ID), Revision: i.Revision, State: string(i.State), Severity: i.Severity, Rule: i.Rule, Scope: i.Scope, What: i.What, N: i.N,
-		Q: orNull(i.Search), Owner: orNull(i.Owner), OwnedUntil: orNullTime(i.OwnedUntil), SnoozedUntil: orNullTime(i.SnoozedUntil),
+		Q: orNull(i.JobsSearch()), Owner: orNull(i.Owner), OwnedUntil: orNullTime(i.OwnedUntil), SnoozedUntil: orNullTime(i.SnoozedUntil),
 		OpenedAt: instantText(i.OpenedAt), FoundAt: instantText(i.FoundAt), ResolvedAt: orNullTime(i.ResolvedAt), Reopened: i.Reopened,
+		JobsSince: orNullTime(i.JobsSince), MergedInto: orNullNumberText(i.MergedInto),
 	}
 }
 
@@ -105,6 +110,15 @@ func (s *Server) apiIncident(c echo.Context) error {
 			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N)})
 	}
 	return sendJSON(c, http.StatusOK, out)
+}
+
+// apiIncidentReport sends the report on an incident.
+func (s *Server) apiIncidentReport(c echo.Context) error {
+	id, err := apiIncidentID(c)
+	if err != nil {
+		return err
+	}
+	return s.sendReport(c, id, views.FormatJSON)
 }
 
 // apiChangeIncident is an action of a program, bound to the revision it saw.

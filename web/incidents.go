@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -30,6 +32,44 @@ func (s *Server) incident(c echo.Context) error {
 		return err
 	}
 	return s.incidentPage(c, id, http.StatusOK, views.IncidentPage{})
+}
+
+// incidentReport sends the report on an incident, to be kept elsewhere.
+func (s *Server) incidentReport(c echo.Context) error {
+	id, err := incidentID(c)
+	if err != nil {
+		return err
+	}
+	return s.sendReport(c, id, views.FormatMarkdown)
+}
+
+// sendReport reads the format from the query.
+func (s *Server) sendReport(c echo.Context, id int64, otherwise string) error {
+	q, err := query(c, views.ParamFormat)
+	if err != nil {
+		return err
+	}
+	format := q.Get(views.ParamFormat)
+	kind, extension := "application/json", "json"
+	switch {
+	case format == "":
+		format = otherwise
+	case format != views.FormatMarkdown && format != views.FormatJSON:
+		return &store.InvalidError{Field: views.ParamFormat, Message: "must be markdown or json"}
+	}
+	if format == views.FormatMarkdown {
+		kind, extension = "text/markdown; charset=utf-8", "md"
+	}
+	r, err := s.cfg.Store.IncidentReport(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := views.WriteIncidentReport(&b, r, format); err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	c.Response().Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="incident-%d.%s"`, id, extension))
+	return c.Blob(http.StatusOK, kind, b.Bytes())
 }
 
 // incidentPage shows an incident, also with what was refused about it.

@@ -58,8 +58,31 @@ func TestAnIncidentIsTakenNotedAndResolvedOnItsPageAndByTheAPI(t *testing.T) {
 	if got := c.api("/api/v1/incidents/1/change", `{"action": "resolve", "reason": "job 7 is terminated", "seen": {"revision": 2}}`); got.status != 200 || !strings.Contains(got.body, `"state":"resolved"`) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+	c.reports(`job 7 is terminated`)
 	if got := c.get("/incidents/1").body; !strings.Contains(got, "job 7 is terminated") || !strings.Contains(got, "looked at the host") || strings.Contains(got, `value="resolve"`) {
 		t.Error("the page of the resolved incident does not tell what was done, or offers to resolve it")
+	}
+}
+
+// reports holds the reports of incident 1 to the document and to what they say.
+func (c *console) reports(words string) {
+	c.t.Helper()
+	d := readSpecification(c.t)
+	got := want(c.t, c.get("/api/v1/incidents/1/report"), 200)
+	if wrong := d.fits("report", d.Components.Schemas["IncidentReport"], any(got.json(c.t))); wrong != "" || !strings.Contains(got.body, words) {
+		c.t.Errorf("%s in %s", wrong, excerpt(got.body))
+	}
+	for path, kind := range map[string]string{"/incidents/1/report": "text/markdown", "/incidents/1/report?format=json": "application/json", "/api/v1/incidents/1/report?format=markdown": "text/markdown"} {
+		got := want(c.t, c.get(path), 200)
+		if !strings.HasPrefix(got.header.Get("Content-Type"), kind) || !strings.Contains(got.header.Get("Content-Disposition"), `attachment; filename="incident-1.`) || !strings.Contains(got.body, words) {
+			c.t.Errorf("%s: %v %s", path, got.header, excerpt(got.body))
+		}
+		if strings.HasPrefix(kind, "text") && !strings.Contains(got.body, `\<b\>report\</b\>`) {
+			c.t.Errorf("%s: %s", path, excerpt(got.body))
+		}
+	}
+	for path, status := range map[string]int{"/incidents/99/report": 404, "/api/v1/incidents/x/report": 422, "/incidents/1/report?format=pdf": 422, "/api/v1/incidents/1/report?colour=1": 422} {
+		want(c.t, c.get(path), status)
 	}
 }
 

@@ -58,6 +58,8 @@ var rules = map[string]rule{
 	"GET " + routeAPIIncidents:          look,
 	"GET " + routeAPIIncident:           look,
 	"POST " + routeAPIIncidentChange:    onAll,
+	"GET " + views.RouteIncidentReport:  look,
+	"GET " + routeAPIIncidentReport:     look,
 
 	"GET " + views.RouteOperations:        look,
 	"POST " + views.RouteOperations:       inBulk,

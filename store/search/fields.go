@@ -19,11 +19,12 @@ const (
 	Due      Field = "due" // when a scheduled or retryable job may run
 	Older    Field = "older"
 	Newer    Field = "newer"
-	Lease    Field = "lease"   // a lease of the job expired at least once
-	Refused  Field = "refused" // a write of one of its attempts was refused
-	Lost     Field = "lost"    // when a lease of it expired
-	Late     Field = "late"    // when a write of one of its attempts was refused
-	Args     Field = "args"    // a value within the args, by its path
+	Lease    Field = "lease"    // a lease of the job expired at least once
+	Refused  Field = "refused"  // a write of one of its attempts was refused
+	Lost     Field = "lost"     // when a lease of it expired
+	Late     Field = "late"     // when a write of one of its attempts was refused
+	Incident Field = "incident" // it is among the jobs that an incident touches
+	Args     Field = "args"     // a value within the args, by its path
 )
 
 // Sort says which values a field takes.
@@ -68,6 +69,7 @@ var Fields = []FieldInfo{
 	{Refused, Choice, []string{"yes", "no"}, "a late write was refused", "refused:yes"},
 	{Lost, Moment, nil, "when a lease of it expired", "lost:>-15m"},
 	{Late, Moment, nil, "when a late write was refused", "late:>-15m"},
+	{Incident, Number, nil, "an incident touches it", "incident:12"},
 	{Args, Payload, nil, "a value in its args, by path", "args.customer_id:1970670598291982290"},
 }
 

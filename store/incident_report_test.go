@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
+)
+
+func (f *fixture) report(id int64) store.IncidentReport {
+	f.t.Helper()
+	r, err := f.IncidentReport(f.ctx, id)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+// What was there before an incident was opened and what comes afterwards is
+// kept, whoever counts, each job once; what comes after the resolve is not.
+func TestAnIncidentKeepsTheJobsThatItTouches(t *testing.T) {
+	f := open(t)
+	priority := int16(100)
+	lose := func(n int) { // new jobs, which go before those that lost a lease already
+		priority--
+		for range n {
+			f.enqueue(store.Request{Kind: "report", Priority: priority})
+		}
+		for _, c := range f.claimAs("a", n) {
+			f.lapse(c.Lease.JobID)
+		}
+		f.expire()
+	}
+	touched := func(id int64) store.Count { return f.incident(id).Touched }
+	lose(3)
+	f.enqueue(store.Request{Kind: "other"})
+	f.rollAll()
+	lose(1) // not counted yet when the incident is opened
+	id := f.watch(time.Hour, spike).Opened[0].ID
+	if got := touched(id); got.N != 4 || got.Capped {
+		t.Fatalf("before it was opened: %+v", got)
+	}
+	f.rollAll()
+	lose(2)
+	f.rollAll()
+	if got := touched(id); got.N != 6 {
+		t.Errorf("after it was opened: %+v", got)
+	}
+	q, err := search.Parse("incident:1 kind:report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []store.Order{store.OrderNewest, store.OrderOldest} {
+		if page, err := f.Jobs(f.ctx, store.Filter{Query: q, Order: order}); err != nil || len(page.Jobs) != 6 {
+			t.Errorf("%s: the search finds %d jobs, %v", order, len(page.Jobs), err)
+		}
+	}
+	for line, want := range map[string]int{"incident:2": 0, "-incident:1": 1, "incident:1..2": 6, "incident:1 state:available,retryable": 6, "incident:1 state:completed": 0} {
+		q, err := search.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := f.Matching(f.ctx, store.Filter{Query: q}); err != nil || n.N != int64(want) {
+			t.Errorf("%s matches %v, %v", line, n, err)
+		}
+	}
+	if _, err := f.changeIncident(id, store.IncidentChange{Action: store.IncidentAcknowledge, Reason: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	job := f.report(id).Jobs[0]
+	if _, err := f.Terminate(f.ctx, store.OperatorParams{JobID: job.ID, Seen: job.Revision, Actor: "ada", Reason: "kills its worker"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.changeIncident(id, store.IncidentChange{Action: store.IncidentResolve, Reason: "the host is back"}); err != nil {
+		t.Fatal(err)
+	}
+	lose(1)
+	f.rollAll()
+	r := f.report(id)
+	if r.Touched.N != 6 || len(r.Jobs) != 6 {
+		t.Errorf("after the resolve: %+v, %d", r.Touched, len(r.Jobs))
+	}
+	if len(r.Deeds) != 1 || r.Deeds[0].Actor != "ada" || r.Deeds[0].Reason != "kills its worker" || r.Deeds[0].Jobs != 1 || r.Deeds[0].Outcome != "done" {
+		t.Errorf("what was done: %+v", r.Deeds)
+	}
+	if h := r.Holders(); len(h) != 1 || h[0].By != "oncall" || !h[0].To.Equal(r.Line[len(r.Line)-1].At) {
+		t.Errorf("who had it: %+v", h)
+	}
+	// What happened between the resolve and the reopening belongs to it again.
+	if w := f.watch(time.Hour, spike); len(w.Reopened) != 1 {
+		t.Fatalf("%+v", w)
+	}
+	if got := touched(id); got.N != 7 {
+		t.Errorf("after it was opened again: %+v", got)
+	}
+	// The log counted anew makes it no other one.
+	if err := f.RebuildRollups(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.rollAll()
+	if got := touched(id); got.N != 7 {
+		t.Errorf("after the counts were made again: %+v", got)
+	}
+	if _, err := f.IncidentReport(f.ctx, 99); !errors.Is(err, store.ErrNoIncident) {
+		t.Error(err)
+	}
+	// Counts and jobs of what is long over go together, and the page says so.
+	f.exec("update fenceline.incidents set state = 'resolved', resolved_at = now() - interval '40 days', resolved_in = pg_current_snapshot()")
+	for more := true; more; {
+		if more, err = f.ForgetRollups(f.ctx, 30*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if i := f.incident(id); i.Touched.N != 0 || !i.Incident.JobsSince.IsZero() || i.Incident.JobsSearch() != spike.Search {
+		t.Errorf("after 40 days: %+v %+v", i.Touched, i.Incident)
+	}
+}
+
+func TestEachSortOfEvidenceTouchesItsJobsAndNoOthers(t *testing.T) {
+	f := open(t)
+	fail := func(kind, class string) int64 {
+		id := f.enqueue(store.Request{Kind: kind})
+		claimed, err := f.Claim(f.ctx, store.ClaimParams{Worker: "a", Queue: store.DefaultQueue, Kinds: []store.KindLease{{Kind: kind, Lease: lease}}, AttemptIDs: attempts(1)})
+		if err != nil || len(claimed) != 1 {
+			t.Fatal(claimed, err)
+		}
+		f.fail("a", store.Failure{Lease: claimed[0].Lease, Error: store.AttemptError{Class: class, Message: class}, Delay: time.Hour})
+		return id
+	}
+	fail("report", "timeout")
+	fail("report", "refused")
+	fail("letter", "timeout")
+	print := value[string](f, "select detail ->> 'class' from fenceline.transitions where type = 'failed' order by id limit 1")
+	failed := []store.Type{store.TypeFailed}
+	w := f.watch(time.Hour,
+		store.Sighting{Rule: "failure-rate", Scope: "kind report", Kind: "report", Severity: "high", Types: failed},
+		store.Sighting{Rule: "new-error", Scope: "a", Kind: "report", Fingerprint: print, Job: 1, Severity: "low", Types: failed},
+		store.Sighting{Rule: "backlog", Scope: "queue mail", Queue: "mail", Severity: "low"})
+	for n, want := range []int64{2, 1, 0} {
+		if got := f.incident(w.Opened[n].ID).Touched.N; got != want {
+			t.Errorf("%s: %d jobs, want %d", w.Opened[n].Rule, got, want)
+		}
+	}
+	fail("report", "timeout")
+	f.rollAll()
+	for n, want := range []int64{3, 2, 0} {
+		if got := f.incident(w.Opened[n].ID).Touched.N; got != want {
+			t.Errorf("%s: %d jobs after one more, want %d", w.Opened[n].Rule, got, want)
+		}
+	}
+}
