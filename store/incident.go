@@ -22,15 +22,15 @@ const (
 // IncidentAction is what was done with an incident.
 type IncidentAction string
 
-// What people can do with an incident; the first three are refused when it has
+// What people can do with an incident; all but a note are refused when it has
 // changed since they looked.
 const (
 	IncidentAcknowledge IncidentAction = "acknowledge"
 	IncidentResolve     IncidentAction = "resolve"
 	IncidentSnooze      IncidentAction = "snooze"
 	IncidentSeverity    IncidentAction = "severity"
+	IncidentMerge       IncidentAction = "merge" // it is part of another one from then on
 	IncidentNote        IncidentAction = "note"
-	IncidentMerged      IncidentAction = "merged" // it is part of another one from then on
 )
 
 // What the watch does with an incident.
@@ -39,6 +39,7 @@ const (
 	IncidentReopened IncidentAction = "reopened"
 	IncidentQuiet    IncidentAction = "quiet"     // resolved, because nothing was found for long enough
 	IncidentLapsed   IncidentAction = "lapsed"    // the acknowledgement came to its end
+	IncidentJoined   IncidentAction = "joined"    // another one was merged into it
 	watchActor                      = "fenceline" // who opens and closes by itself
 )
 
@@ -112,6 +113,7 @@ type IncidentChange struct {
 	Reason   string        // required for a resolve and a note
 	For      time.Duration // snooze: required; acknowledge: 0 for no end
 	Severity string        // severity: low, medium or high
+	Into     int64         // merge: the incident that it is part of
 }
 
 // maxSnooze bounds snoozes and acknowledgements.
@@ -132,9 +134,13 @@ func (c IncidentChange) check() error {
 		if c.Severity != "low" && c.Severity != "medium" && c.Severity != "high" {
 			return &InvalidError{"severity", "must be low, medium or high"}
 		}
+	case IncidentMerge:
+		if c.Into <= 0 || c.Into == c.ID {
+			return &InvalidError{"into", "must be the id of another incident"}
+		}
 	case IncidentResolve, IncidentNote:
 	default:
-		return &InvalidError{"action", "must be acknowledge, resolve, snooze, severity or note"}
+		return &InvalidError{"action", "must be acknowledge, resolve, snooze, severity, merge or note"}
 	}
 	if c.Seen == nil && c.Action != IncidentNote {
 		return &InvalidError{"seen", "is required: the revision that you looked at"}
@@ -145,13 +151,14 @@ func (c IncidentChange) check() error {
 const changeIncidentSQL = `
 update fenceline.incidents i
 set revision = i.revision + 1, changed_at = c.at,
-    state = case $2::text when 'acknowledge' then 'acknowledged' when 'resolve' then 'resolved' else i.state end,
+    state = case $2::text when 'acknowledge' then 'acknowledged' when 'resolve' then 'resolved' when 'merge' then 'resolved' else i.state end,
     owner = case $2 when 'acknowledge' then $3 else i.owner end,
     owned_until = case $2 when 'acknowledge' then c.until else i.owned_until end,
-    snoozed_until = case $2 when 'snooze' then c.until when 'resolve' then null else i.snoozed_until end,
+    snoozed_until = case $2 when 'snooze' then c.until when 'resolve' then null when 'merge' then null else i.snoozed_until end,
     severity = case $2 when 'severity' then $5 else i.severity end,
-    resolved_at = case $2 when 'resolve' then c.at else i.resolved_at end,
-    resolved_in = case $2 when 'resolve' then pg_current_snapshot() else i.resolved_in end
+    resolved_at = case when $2 in ('resolve', 'merge') then c.at else i.resolved_at end,
+    resolved_in = case when $2 in ('resolve', 'merge') then pg_current_snapshot() else i.resolved_in end,
+    merged_into = case $2 when 'merge' then nullif($6::bigint, 0) else i.merged_into end
 from (select clock_timestamp() as at, case when $4::interval > '0' then clock_timestamp() + $4::interval end as until) c
 where i.id = $1
 returning ` + incidentColumns
@@ -165,6 +172,11 @@ func (s *Store) ChangeIncident(ctx context.Context, c IncidentChange) (Incident,
 		return Incident{}, err
 	}
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Incident, error) {
+		if c.Action == IncidentMerge { // it locks two, and so does a look
+			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock("+watchLock+")"); err != nil {
+				return Incident{}, err
+			}
+		}
 		i, err := lockIncident(ctx, tx, c.ID)
 		if err != nil {
 			return Incident{}, err
@@ -176,13 +188,21 @@ func (s *Store) ChangeIncident(ctx context.Context, c IncidentChange) (Incident,
 			if i.State == IncidentResolved {
 				return Incident{}, &IncidentConflictError{*c.Seen, ConflictAlreadyEnded, i}
 			}
-			rows, err := tx.Query(ctx, changeIncidentSQL, c.ID, string(c.Action), c.Actor, c.For, c.Severity)
+			if c.Action == IncidentMerge {
+				if err := i.join(ctx, tx, c); err != nil {
+					return Incident{}, err
+				}
+			}
+			rows, err := tx.Query(ctx, changeIncidentSQL, c.ID, string(c.Action), c.Actor, c.For, c.Severity, c.Into)
 			if err != nil {
 				return Incident{}, err
 			}
 			if i, err = pgx.CollectExactlyOneRow(rows, scanIncident); err != nil {
 				return Incident{}, fmt.Errorf("change incident %d: %w", c.ID, err)
 			}
+		}
+		if c.Action == IncidentMerge {
+			c.Reason = joinWords(fmt.Sprintf("into incident %d", c.Into), c.Reason)
 		}
 		if c.Action == IncidentSeverity {
 			c.Reason = joinWords(c.Severity, c.Reason)

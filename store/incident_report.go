@@ -119,7 +119,7 @@ type IncidentHolder struct {
 func (v IncidentView) Holders() (out []IncidentHolder) {
 	for _, l := range v.Line {
 		switch l.Action {
-		case IncidentAcknowledge, IncidentLapsed, IncidentReopened, IncidentResolve, IncidentQuiet, IncidentMerged:
+		case IncidentAcknowledge, IncidentLapsed, IncidentReopened, IncidentResolve, IncidentQuiet, IncidentMerge:
 		default:
 			continue
 		}

@@ -38,6 +38,9 @@ const seenAgain = 30 * time.Second
 // evidenceBound is how many transitions are looked through for evidence.
 const evidenceBound = 100000
 
+// watchLock lets one process at a time take a look.
+const watchLock = "hashtextextended('fenceline.watch', 0)"
+
 // WatchTurn reports whether a look is due because nobody took one for so long,
 // and takes it.
 func (s *Store) WatchTurn(ctx context.Context, every time.Duration) (mine bool, err error) {
@@ -54,7 +57,7 @@ func (s *Store) WatchTurn(ctx context.Context, every time.Duration) (mine bool, 
 func (s *Store) Watch(ctx context.Context, found []Sighting, quiet time.Duration) (Watched, error) {
 	out, err := inTx(ctx, s.pool, func(tx pgx.Tx) (w Watched, err error) {
 		var mine bool
-		if err := tx.QueryRow(ctx, "select pg_try_advisory_xact_lock(hashtextextended('fenceline.watch', 0))").Scan(&mine); err != nil || !mine {
+		if err := tx.QueryRow(ctx, "select pg_try_advisory_xact_lock("+watchLock+")").Scan(&mine); err != nil || !mine {
 			return Watched{Busy: !mine}, err
 		}
 		for _, f := range found {
@@ -89,6 +92,11 @@ func (w *Watched) take(ctx context.Context, tx pgx.Tx, f Sighting) error {
 	}
 	if err := tx.QueryRow(ctx, "select clock_timestamp()").Scan(&now); err != nil {
 		return err
+	}
+	if was.MergedInto != 0 {
+		if was, err = follow(ctx, tx, was, f); err != nil || was.State != IncidentResolved {
+			return err
+		}
 	}
 	if was.State != IncidentResolved {
 		return refresh(ctx, tx, was.ID, f)
@@ -151,6 +159,7 @@ returning `+incidentColumns, was.ID, f.What, f.N)
 		return err
 	}
 	w.Reopened = append(w.Reopened, i)
+	i.Types = append(i.Types, f.Types...) // what was found may be of one that was merged into it
 	return i.lookBack(ctx, tx, i.ChangedAt.Sub(was.ResolvedAt))
 }
 

@@ -21,6 +21,7 @@ const (
 	TopicIncident  = "incident:" // and an id
 
 	FieldSeverity = "severity" // change: low, medium or high
+	FieldInto     = "into"     // merge: the id of the incident that goes on
 )
 
 // IncidentsPage is the list of incidents.
@@ -108,7 +109,7 @@ func awake(all []store.Incident, now time.Time) (out []store.Incident) {
 
 var entryTexts = map[store.IncidentAction]string{
 	store.IncidentOpened: "opened", store.IncidentReopened: "opened again", store.IncidentQuiet: "resolved by itself", store.IncidentLapsed: "open again",
-	store.IncidentAcknowledge: "acknowledged", store.IncidentResolve: "resolved", store.IncidentSnooze: "snoozed", store.IncidentSeverity: "weighed", store.IncidentNote: "note",
+	store.IncidentAcknowledge: "acknowledged", store.IncidentResolve: "resolved", store.IncidentSnooze: "snoozed", store.IncidentSeverity: "weighed", store.IncidentNote: "note", store.IncidentMerge: "merged", store.IncidentJoined: "took in",
 }
 
 func lineTitle(l store.IncidentLine) string {

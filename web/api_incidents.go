@@ -128,13 +128,16 @@ func (s *Server) apiChangeIncident(c echo.Context) error {
 		return err
 	}
 	ch := store.IncidentChange{ID: id, Actor: s.actor(c)}
-	var action, length string
-	if err := readJSON(c, fields{"action": text(&action), "reason": text(&ch.Reason), "for": text(&length), "severity": text(&ch.Severity),
+	var action, length, into string
+	if err := readJSON(c, fields{"action": text(&action), "reason": text(&ch.Reason), "for": text(&length), "severity": text(&ch.Severity), "into": text(&into),
 		"seen": object(fields{"revision": revision(&ch.Seen)})}); err != nil {
 		return err
 	}
 	ch.Action = store.IncidentAction(action)
 	if ch.For, err = span("for", length); err != nil {
+		return err
+	}
+	if ch.Into, err = intoOf(into); err != nil {
 		return err
 	}
 	i, err := s.cfg.Store.ChangeIncident(c.Request().Context(), ch)

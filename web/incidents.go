@@ -111,6 +111,9 @@ func (s *Server) changeIncident(c echo.Context) error {
 		ch.For, err = span(views.FieldFor, sent.Get(views.FieldFor))
 	}
 	if err == nil {
+		ch.Into, err = intoOf(sent.Get(views.FieldInto))
+	}
+	if err == nil {
 		_, err = s.cfg.Store.ChangeIncident(c.Request().Context(), ch)
 	}
 	p := views.IncidentPage{Reason: ch.Reason}
@@ -121,6 +124,18 @@ func (s *Server) changeIncident(c echo.Context) error {
 		return s.incidentPage(c, id, explain(err).Status, p)
 	}
 	return err
+}
+
+// intoOf reads the id of the incident that goes on.
+func intoOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, ok := parseID(text)
+	if !ok {
+		return 0, &store.InvalidError{Field: views.FieldInto, Message: "must be the id of another incident"}
+	}
+	return id, nil
 }
 
 func readIncidents(ctx context.Context, s *Server) ([]part, error) {

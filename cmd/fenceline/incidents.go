@@ -17,6 +17,7 @@ type incidentsCmd struct {
 	Resolve incidentsResolveCmd `cmd:"" help:"End an incident; only what happens afterwards opens it again."`
 	Note    incidentsNoteCmd    `cmd:"" help:"Add a note to an incident's timeline."`
 
+	Merge  incidentsMergeCmd  `cmd:"" help:"Make an incident part of another one, which goes on with its jobs and its timeline."`
 	Report incidentsReportCmd `cmd:"" help:"Print the report on an incident, as Markdown or with --json as JSON. It holds no payload, result or error text."`
 
 	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`

@@ -120,3 +120,13 @@ type incidentsNoteCmd struct{ incidentsChangeCmd }
 func (c *incidentsNoteCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentNote})
 }
+
+type incidentsMergeCmd struct {
+	incidentsChangeCmd
+	Into int64 `name:"into" required:"" placeholder:"ID" help:"The incident that goes on."`
+}
+
+// Run makes the incident part of another one.
+func (c *incidentsMergeCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentMerge, Into: c.Into})
+}
