@@ -16,9 +16,16 @@ create table fenceline.incident_jobs (
   job_id      bigint not null,
   primary key (incident_id, job_id)
 );
+-- How many they are.
+create table fenceline.incident_touches (
+  incident_id bigint primary key,
+  n           bigint not null
+);
 grant select, insert, delete on fenceline.incident_jobs to fenceline_runtime;
+grant select, insert, update, delete on fenceline.incident_touches to fenceline_runtime;
 
 -- +goose Down
+drop table fenceline.incident_touches;
 drop table fenceline.incident_jobs;
 drop index fenceline.incidents_merged;
 alter table fenceline.incidents drop column merged_into;

@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// MaxIncidentJobs is how many jobs of an incident are kept.
+// MaxIncidentJobs is how many jobs of an incident are kept. The step that reaches
+// it is kept whole.
 const MaxIncidentJobs = 100000
 
 // evidenceBefore is how far before an incident was opened its evidence may lie.
@@ -23,18 +24,37 @@ const isEvidenceSQL = `b.type::text = any (r.types) and b.queue <> '` + DrillQue
     and (b.type not in ('claimed', 'renewed') or b.marked)
     and (b.type <> 'rejected' or b.reason in ('superseded', 'lease_expired'))`
 
-// touchedSQL keeps the jobs of what is counted for the incidents that are not
-// resolved. It is part of the statement that counts, so that it misses nothing
-// that comes after [Incident.lookBack].
-const touchedSQL = `
+// touchesSQL keeps pairs of an incident and a job, and how many there are, which
+// nobody has to count again: the two always change together.
+const touchesSQL = `touched as (
   insert into fenceline.incident_jobs (incident_id, job_id)
-  select distinct i.id, b.job_id
-  from measured b
-  join fenceline.incidents r on ` + isEvidenceSQL + `
-  join fenceline.incidents i on i.id = coalesce(r.merged_into, r.id) and i.state <> 'resolved'
-  where b.minute >= i.opened_at - interval '15 minutes'
-    and not exists (select from fenceline.incident_jobs k where k.incident_id = i.id offset 99999)
-  on conflict do nothing`
+  select distinct n.incident_id, n.job_id from touching n
+  on conflict do nothing
+  returning incident_id
+), numbered as (
+  insert into fenceline.incident_touches as c (incident_id, n)
+  select t.incident_id, count(*) from touched t group by 1
+  on conflict (incident_id) do update set n = c.n + excluded.n
+)`
+
+// countedTouchesSQL keeps the jobs of what is counted for the incidents that are
+// not resolved. It is part of the statement that counts, so that it misses
+// nothing that comes after [Incident.lookBack].
+var countedTouchesSQL = fmt.Sprintf(`unresolved as materialized (
+  select i.id, i.opened_at
+  from fenceline.incidents i left join fenceline.incident_touches c on c.incident_id = i.id
+  where i.state <> 'resolved' and coalesce(c.n, 0) < %d
+), parts as materialized (
+  select u.id as incident_id, u.opened_at, r.types, r.kind, r.queue, r.job_id, r.fingerprint
+  from unresolved u cross join lateral (
+    select r.* from fenceline.incidents r where r.id = u.id
+    union all
+    select r.* from fenceline.incidents r where r.merged_into = u.id
+  ) r
+), touching as (
+  select r.incident_id, b.job_id
+  from parts r join measured b on b.minute >= r.opened_at - interval '15 minutes' and `+isEvidenceSQL+`
+), `, MaxIncidentJobs) + touchesSQL
 
 // lookBack keeps the jobs of the evidence that was there before the incident was
 // opened. Lost leases and refused writes are found by their time; of others the
@@ -60,12 +80,13 @@ with looked as materialized (`+source+`
   select * from looked l where l.at >= now() - $2::interval
 ), reach as (
   select case when count(*) < $3 then now() - $2::interval else greatest(min(l.at), now() - $2::interval) end as since from looked l
-), kept as (
-  insert into fenceline.incident_jobs (incident_id, job_id)
-  select distinct $1::bigint, b.job_id from b join fenceline.incidents r on (r.id = $1 or r.merged_into = $1) and `+isEvidenceSQL+`
-  limit $4
-  on conflict do nothing
-)
+), parts as materialized (
+  select r.* from fenceline.incidents r where r.id = $1
+  union all
+  select r.* from fenceline.incidents r where r.merged_into = $1
+), touching as (
+  select distinct $1::bigint as incident_id, b.job_id from b join parts r on `+isEvidenceSQL+` limit $4
+), `+touchesSQL+`
 update fenceline.incidents i set jobs_since = coalesce(i.jobs_since, reach.since) from reach where i.id = $1`,
 		i.ID, within, evidenceBound, MaxIncidentJobs)
 	if err != nil {
@@ -98,13 +119,16 @@ with old as (
 ), told as (
   update fenceline.incidents i set jobs_since = null from old where i.id = old.id
     and (select count(*) from gone) < $2
+  returning i.id
+), unnumbered as (
+  delete from fenceline.incident_touches c using told where c.incident_id = told.id
 )
 select from gone`
 
 // countIncidentJobs tells how many jobs of an incident are kept.
 func countIncidentJobs(ctx context.Context, tx pgx.Tx, id int64) (c Count, err error) {
-	err = tx.QueryRow(ctx, "select count(*) from (select from fenceline.incident_jobs k where k.incident_id = $1 limit $2) k", id, MaxIncidentJobs).Scan(&c.N)
-	c.Capped = c.N == MaxIncidentJobs
+	err = tx.QueryRow(ctx, "select coalesce(max(c.n), 0) from fenceline.incident_touches c where c.incident_id = $1", id).Scan(&c.N)
+	c.Capped = c.N >= MaxIncidentJobs
 	return c, err
 }
 

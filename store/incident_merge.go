@@ -20,10 +20,12 @@ func (i Incident) join(ctx context.Context, tx pgx.Tx, c IncidentChange) error {
 	case into.State == IncidentResolved:
 		return &InvalidError{"into", fmt.Sprintf("names incident %d, which is resolved", c.Into)}
 	}
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock("+rollLock+")"); err != nil { // what is counted meanwhile would be kept for the merged one
+		return err
+	}
 	for _, sql := range []string{
 		`update fenceline.incidents m set merged_into = $2 where m.merged_into = $1`,
-		`insert into fenceline.incident_jobs (incident_id, job_id)
-		 select $2, k.job_id from fenceline.incident_jobs k where k.incident_id = $1 on conflict do nothing`,
+		`with touching as (select $2::bigint as incident_id, k.job_id from fenceline.incident_jobs k where k.incident_id = $1), ` + touchesSQL + ` select`,
 		`update fenceline.incidents i set revision = i.revision + 1, changed_at = clock_timestamp(), found_at = greatest(i.found_at, m.found_at),
 		   opened_at = least(i.opened_at, m.opened_at), jobs_since = least(i.jobs_since, m.jobs_since)
 		 from fenceline.incidents m where i.id = $2 and m.id = $1`,

@@ -91,7 +91,7 @@ func (r *IncidentReport) readRefused(ctx context.Context, tx pgx.Tx) error {
 		  select * from fenceline.transitions l
 		  where l.type = 'rejected' and l.at >= $2::timestamptz - $3::interval and l.at <= $4
 		  order by l.at desc limit $5) t
-		where exists (select from fenceline.incident_jobs k where k.incident_id = $1 and k.job_id = t.job_id)
+		where exists (select from fenceline.incident_jobs k where k.incident_id = $1 and k.job_id = t.job_id offset 0)
 		order by t.at desc limit $6`, r.Incident.ID, r.Incident.OpenedAt, reportedSince, r.end(), reportLooked, reportLines)
 	if err != nil {
 		return err

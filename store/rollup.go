@@ -82,8 +82,7 @@ var rollSQL = `with ` + fmt.Sprintf(batchSQL, `and t.xid < pg_snapshot_xmin(pg_c
   select m.minute, m.kind, m.fingerprint, count(*), min(m.job_id)
   from measured m where m.fingerprint is not null group by 1, 2, 3
   on conflict (kind, fingerprint, minute) do update set n = r.n + excluded.n, job_id = least(r.job_id, excluded.job_id)
-), touched as (` + touchedSQL + `
-), moved as (
+), ` + countedTouchesSQL + `, moved as (
   update fenceline.rollup_position p
   set xid = coalesce(l.xid, p.xid), id = coalesce(l.id, p.id), at = clock_timestamp()
   from (select) one left join (select b.xid, b.id from behind b order by b.xid desc, b.id desc limit 1) l on true

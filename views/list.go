@@ -124,6 +124,7 @@ var moreControls = []control{
 	{field: search.Refused, label: "Refused write", words: choices(search.Refused)},
 	{field: search.Lost, label: "Lease expired", example: ">-15m"},
 	{field: search.Late, label: "Write refused", example: ">-15m"},
+	{field: search.Incident, label: "Incident", example: "12"},
 }
 
 func choices(field search.Field) []string {

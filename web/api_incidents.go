@@ -57,6 +57,7 @@ func incidentsOf(all []store.Incident) []incidentJSON {
 
 type incidentLineJSON struct {
 	At     string  `json:"at"`
+	Of     *string `json:"of"`     // the incident that it was entered of; null for a minute
 	Action *string `json:"action"` // what was done; null for a minute of the log
 	Actor  *string `json:"actor"`
 	Reason *string `json:"reason"`
@@ -69,6 +70,8 @@ type incidentViewJSON struct {
 	incidentJSON
 	Timeline []incidentLineJSON `json:"timeline"` // oldest first
 	Similar  []incidentJSON     `json:"similar"`
+	Merged   []incidentJSON     `json:"merged"`  // the incidents that are part of it
+	Touched  countJSON          `json:"touched"` // the jobs of its evidence
 }
 
 func (s *Server) apiIncidents(c echo.Context) error {
@@ -104,9 +107,10 @@ func (s *Server) apiIncident(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := incidentViewJSON{incidentJSON: incidentOf(v.Incident), Timeline: []incidentLineJSON{}, Similar: incidentsOf(v.Similar)}
+	out := incidentViewJSON{incidentJSON: incidentOf(v.Incident), Timeline: []incidentLineJSON{}, Similar: incidentsOf(v.Similar),
+		Merged: incidentsOf(v.Merged), Touched: countJSON{v.Touched.N, v.Touched.Capped}}
 	for _, l := range v.Line {
-		out.Timeline = append(out.Timeline, incidentLineJSON{At: instantText(l.At), Action: orNull(string(l.Action)), Actor: orNull(l.Actor),
+		out.Timeline = append(out.Timeline, incidentLineJSON{At: instantText(l.At), Of: orNullNumberText(l.Of), Action: orNull(string(l.Action)), Actor: orNull(l.Actor),
 			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N)})
 	}
 	return sendJSON(c, http.StatusOK, out)

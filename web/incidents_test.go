@@ -94,3 +94,61 @@ func TestAnOpenPageOfAnIncidentFollowsIt(t *testing.T) {
 	}
 	s.await("shows the incident", patch(`id="active"`, "Work waits longer than its objective"))
 }
+
+func TestAMergedIncidentLeadsToTheOneThatGoesOnAndItsJobsAreActedOnThere(t *testing.T) {
+	c := open(t)
+	job := c.enqueue(store.Request{Kind: "report"})
+	c.claim("a", "report", 3*time.Second)
+	c.exec("update fenceline.jobs set lease_until = clock_timestamp() where id = $1", job)
+	if _, err := c.store.Expire(c.ctx, 10, store.DefaultBackoff); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{
+		{Rule: "backlog", Scope: "queue mail", Queue: "mail", Severity: "medium", What: "late"},
+		{Rule: "expiry-spike", Severity: "high", What: "lost", Types: []store.Type{store.TypeExpired}},
+	}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	merge := func(into string) answer {
+		return c.post("/incidents/2/change", url.Values{"do": {"merge"}, "seen": {"1"}, "reason": {"one cause"}, "into": {into}})
+	}
+	for into, says := range map[string]string{"": "another incident", "x": "another incident", "2": "another incident", "77": "does not exist"} {
+		if got := want(t, merge(into), 422); !strings.Contains(got.body, says) || !strings.Contains(got.body, "one cause") {
+			t.Errorf("into %q: %s", into, excerpt(got.body))
+		}
+	}
+	for body, says := range map[string]string{
+		`{"action":"merge","seen":{"revision":1}}`:             `"field":"into"`,
+		`{"action":"merge","seen":{"revision":1},"into":"-1"}`: `"field":"into"`,
+		`{"action":"merge","seen":{"revision":1},"into":1}`:    `"field":"into"`,
+		`{"action":"merge","seen":{"revision":7},"into":"1"}`:  `"code":"changed"`,
+	} {
+		if got := c.api("/api/v1/incidents/2/change", body); got.status < 400 || got.status >= 500 || !strings.Contains(got.body, says) {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	if got := c.get("/incidents/1").body; strings.Contains(got, "Act on its jobs") {
+		t.Error("an action on no jobs is offered")
+	}
+	want(t, merge("1"), 303)
+	want(t, merge("1"), 409)
+	d := readSpecification(t)
+	for id, says := range map[string][]string{
+		"1": {"Holds", `href="/incidents/2"`, "of incident 2", "Act on its jobs", `value="incident:1"`},
+		"2": {"Part of", `href="/incidents/1"`},
+	} {
+		page := c.get("/incidents/" + id).body
+		for _, words := range says {
+			if !strings.Contains(page, words) {
+				t.Errorf("the page of incident %s does not say %q", id, words)
+			}
+		}
+		if wrong := d.fits("view", d.Components.Schemas["IncidentView"], any(want(t, c.get("/api/v1/incidents/"+id), 200).json(t))); wrong != "" {
+			t.Error(wrong)
+		}
+	}
+	preview := want(t, c.post("/operations", url.Values{"q": {"incident:1"}, "do": {"requeue matching"}}), 303)
+	if got := c.get(preview.header.Get("Location")).body; !strings.Contains(got, "touched by incident") {
+		t.Errorf("the preview of the incident's jobs: %s", excerpt(got))
+	}
+}

@@ -41,6 +41,11 @@ func (t Term) words() string {
 		return enqueuedWords(t.Not, "more", values[0])
 	case Newer:
 		return enqueuedWords(t.Not, "less", values[0])
+	case Incident:
+		if t.Not {
+			return "not touched by incident " + t.Op.words(values)
+		}
+		return "touched by incident " + t.Op.words(values)
 	case Lease:
 		if t.Not {
 			return "no lease of it expired"

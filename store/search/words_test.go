@@ -14,6 +14,7 @@ func TestASearchIsSaidInWords(t *testing.T) {
 		"-queue:a,b id:>5 attempts:2..4":                       "queue is not a or b, id is above 5, attempts used is from 2 to 4",
 		"args.customer_id:1970670598291982290 -error:x":        "args.customer_id is what the search says, an attempt’s error does not contain x",
 		"refused:no lease:expired -newer:2d tag:urgent*":       "no late write was refused, a lease of it expired, not enqueued less than 2d ago, a tag is urgent*",
+		"incident:12,13 -incident:>20":                         "touched by incident 12 or 13, not touched by incident above 20",
 		"-refused:yes finished:>-2h":                           "no late write was refused, the time of its end is above -2h",
 	} {
 		q, err := search.Parse(line)
