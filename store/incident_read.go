@@ -61,6 +61,7 @@ type IncidentView struct {
 	More     bool           // there are more entries than the 500 newest
 	Similar  []Incident     // earlier ones of the same rule and scope, the last one first
 	Merged   []Incident     // those that are part of it, by id; at most 200
+	Others   []Incident     // those that it could be merged into: not resolved, the newest first, at most 200; none when it is resolved
 	Touched  Count          // the jobs that it touches, as far as they are kept
 }
 
@@ -107,6 +108,11 @@ func (v *IncidentView) read(ctx context.Context, tx pgx.Tx, id int64) error {
 	}
 	if v.Merged, err = readIncidents(ctx, tx, `select `+incidentColumns+` from fenceline.incidents i where i.merged_into = $1 order by i.id limit $2`, id, maxActive); err != nil {
 		return err
+	}
+	if v.Incident.State != IncidentResolved {
+		if v.Others, err = readIncidents(ctx, tx, `select `+incidentColumns+` from fenceline.incidents i where i.state <> 'resolved' and i.id <> $1 order by i.id desc limit $2`, id, maxActive); err != nil {
+			return err
+		}
 	}
 	if v.Touched, err = countIncidentJobs(ctx, tx, id); err != nil {
 		return err

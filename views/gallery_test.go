@@ -172,7 +172,7 @@ func uglyIncidents() (out []store.Incident) {
 }
 
 func sampleIncident(i store.Incident) store.IncidentView {
-	v := store.IncidentView{Now: sampleNow, Incident: i, More: true, Similar: uglyIncidents()[1:]}
+	v := store.IncidentView{Now: sampleNow, Incident: i, More: true, Similar: uglyIncidents()[1:], Merged: uglyIncidents(), Others: uglyIncidents(), Touched: store.Count{N: 100000, Capped: true}}
 	for n, what := range []store.Type{store.TypeExpired, store.TypeRejected, store.TypeFailed} {
 		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Truncate(time.Minute), Type: what, N: int64(n + 1)})
 	}

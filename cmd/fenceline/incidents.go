@@ -15,10 +15,11 @@ type incidentsCmd struct {
 	List    incidentsListCmd    `cmd:"" help:"List what is wrong, and what was of late."`
 	Ack     incidentsAckCmd     `cmd:"" help:"Say that you have an incident."`
 	Resolve incidentsResolveCmd `cmd:"" help:"End an incident; only what happens afterwards opens it again."`
+	Snooze  incidentsSnoozeCmd  `cmd:"" help:"Let an incident stand back for a time."`
+	Weigh   incidentsWeighCmd   `cmd:"" help:"Say how severe an incident is."`
 	Note    incidentsNoteCmd    `cmd:"" help:"Add a note to an incident's timeline."`
-
-	Merge  incidentsMergeCmd  `cmd:"" help:"Make an incident part of another one, which goes on with its jobs and its timeline."`
-	Report incidentsReportCmd `cmd:"" help:"Print the report on an incident, as Markdown or with --json as JSON. It holds no payload, result or error text."`
+	Merge   incidentsMergeCmd   `cmd:"" help:"Make an incident part of another one, which goes on with its jobs and its timeline."`
+	Report  incidentsReportCmd  `cmd:"" help:"Print the report on an incident, as Markdown or with --json as JSON. It holds no payload, result or error text."`
 
 	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`
 	Replay incidentsReplayCmd `cmd:"" help:"Run the rules over a recorded log and tell what they would have found, and when. Needs no database."`

@@ -94,7 +94,8 @@ func (c *incidentsChangeCmd) apply(ctx context.Context, s *session, ch store.Inc
 		}
 		ch.Seen = &v.Incident.Revision
 	}
-	return s.ChangeIncident(ctx, ch)
+	i, err := s.ChangeIncident(ctx, ch)
+	return i, named(err)
 }
 
 type incidentsAckCmd struct {
@@ -112,6 +113,26 @@ type incidentsResolveCmd struct{ incidentsChangeCmd }
 // Run ends the incident until something of it happens again.
 func (c *incidentsResolveCmd) Run(ctx context.Context, a *app) error {
 	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentResolve})
+}
+
+type incidentsSnoozeCmd struct {
+	incidentsChangeCmd
+	For time.Duration `name:"for" required:"" help:"For how long."`
+}
+
+// Run lets the incident stand back.
+func (c *incidentsSnoozeCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentSnooze, For: c.For})
+}
+
+type incidentsWeighCmd struct {
+	incidentsChangeCmd
+	Severity string `name:"severity" required:"" placeholder:"LEVEL" help:"low, medium or high."`
+}
+
+// Run says how severe the incident is.
+func (c *incidentsWeighCmd) Run(ctx context.Context, a *app) error {
+	return c.change(ctx, a, store.IncidentChange{Action: store.IncidentSeverity, Severity: c.Severity})
 }
 
 type incidentsNoteCmd struct{ incidentsChangeCmd }

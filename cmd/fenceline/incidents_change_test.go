@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+func TestIncidentsAreTakenMergedAndReportedOnFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	job := expiredOnce(t, db)
+	if _, err := openStore(t, db).Watch(t.Context(), []store.Sighting{
+		{Rule: "backlog", Scope: "queue mail", Queue: "mail", Severity: "medium", What: "late"},
+		{Rule: "expiry-spike", Severity: "high", What: "a lease ran out", Types: []store.Type{store.TypeExpired}},
+	}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	verb := func(args ...string) result {
+		return runWith(t, onDB(db), "", append([]string{"incidents"}, args...)...)
+	}
+	same(t, "who has it", verb("ack", "2", "--seen", "1", "--for", "2h", "--json").wants(t, exitOK).object(t)["state"], "acknowledged")
+	verb("snooze", "2", "--seen", "1", "--for", "1h").complains(t, exitRefused, "changed since you looked")
+	verb("snooze", "2", "--for", "0s").complains(t, exitUsage, "--for")
+	verb("snooze", "1", "--for", "1h").wants(t, exitOK)
+	verb("weigh", "1", "--severity", "dire").complains(t, exitUsage, "--severity")
+	same(t, "the severity", verb("weigh", "1", "--severity", "low", "--json").wants(t, exitOK).object(t)["severity"], "low")
+	verb("merge", "2", "--into", "2").complains(t, exitUsage, "--into")
+	verb("merge", "2", "--into", "7").complains(t, exitUsage, "does not exist")
+	same(t, "the state", verb("merge", "2", "--into", "1", "--reason", "one cause", "--json").wants(t, exitOK).object(t)["state"], "resolved")
+	report := verb("report", "1").wants(t, exitOK).out
+	for _, words := range []string{"# ", "one cause", "a lease ran out"} {
+		if !strings.Contains(report, words) {
+			t.Errorf("the report does not say %q:\n%s", words, report)
+		}
+	}
+	jobs := verb("report", "1", "--json").wants(t, exitOK).object(t)["jobs"].(map[string]any)["list"].([]any)
+	if len(jobs) != 1 {
+		t.Fatalf("the report holds %d jobs", len(jobs))
+	}
+	same(t, "the job", jobs[0].(map[string]any)["id"], fmt.Sprint(job))
+	verb("report", "9").complains(t, exitRefused, "incident 9")
+}
