@@ -127,6 +127,10 @@ func (s *tale) available(v store.JobView) {
 }
 
 func (s *tale) completed(v store.JobView) {
+	if !v.Job.ErasedAt.IsZero() {
+		s.say("A result was accepted at ", v.Job.FinishedAt, "; it was erased at ", v.Job.ErasedAt, ".")
+		return
+	}
 	s.say(attempt(v.Job.ResultGeneration), "’s result was accepted at ", v.Job.FinishedAt, ".")
 }
 

@@ -32,9 +32,13 @@ func laneBefore(v store.JobView, generation int64) *store.Lane {
 	return l
 }
 
+// lastAction is the newest that moved the job; a note or a change of its
+// conditions tells nothing of where it stands.
 func lastAction(v store.JobView) *store.Transition {
-	if n := len(v.History.Actions); n > 0 {
-		return &v.History.Actions[n-1]
+	for i := len(v.History.Actions) - 1; i >= 0; i-- {
+		if t := v.History.Actions[i].Type; t == store.TypeRequeued || t == store.TypeTerminated {
+			return &v.History.Actions[i]
+		}
 	}
 	return nil
 }
