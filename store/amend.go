@@ -99,6 +99,11 @@ func (c Change) impossible(verdict string, j Job) error {
 		return &InvalidError{field, "is no tag of the job"}
 	case "tags":
 		return &InvalidError{"add_tag", fmt.Sprintf("would be one more than the %d tags that a job can have", MaxTags)}
+	case "args":
+		if c.Restore != 0 {
+			field = "restore"
+		}
+		return &InvalidError{field, same}
 	default:
 		return &InvalidError{field, same}
 	}
@@ -150,7 +155,7 @@ const (
 )
 
 var requeueWithSQL = opening{
-	columns: givenColumns, given: givenSQL, joins: givenJoins,
+	columns: givenColumns, given: givenSQL, joins: givenJoins, audited: auditedArgs,
 	verdicts: requeueVerdicts + givenVerdicts + sameArgsVerdict,
 }.sql() + keptSQL + strings.NewReplacer(
 	"{set}", ",\n      args = r.given, args_version = coalesce(r.args_version, 1) + 1, erased_at = null",
@@ -183,8 +188,11 @@ const (
 	changedTags = `nullif(array_remove(coalesce(v.tags, '{}'), $15::text) || case when $14::text = '' then '{}'::text[] else array[$14::text] end, '{}')`
 )
 
+// auditedArgs tells the audit that args were given, and nothing of them.
+const auditedArgs = `coalesce($6::jsonb, '{}') || case when v.given is null then '{}'::jsonb else '{"args": "given"}' end`
+
 // auditedChange is what the audit keeps of what was asked: all but args.
-const auditedChange = `coalesce($6::jsonb, '{}') || jsonb_strip_nulls(jsonb_build_object('queue', nullif($11::text, ''), 'run_at', $12::timestamptz, 'max_attempts', nullif($13::integer, 0)))`
+const auditedChange = auditedArgs + ` || jsonb_strip_nulls(jsonb_build_object('queue', nullif($11::text, ''), 'run_at', $12::timestamptz, 'max_attempts', nullif($13::integer, 0)))`
 
 // amendSQL changes what a job is worked with and under which conditions, never
 // under an attempt that runs: $10 priority, $11 queue, $12 due time, $13 budget,
@@ -224,7 +232,10 @@ var amendSQL = opening{
          a.kind, a.next_queue, $3, $4,
          coalesce($6::jsonb, '{}') || jsonb_strip_nulls(jsonb_build_object(
            'args_version', case when a.given is not null then a.next_version end,
-           'priority_was', case when $10::integer is not null then a.priority end))
+           'priority_was', case when $10::integer is not null then a.priority end,
+           'queue_was', case when $11::text <> '' then a.queue end,
+           'run_at_was', case when $12::timestamptz is not null then to_jsonb(a.run_at) end,
+           'max_attempts_was', case when $13::integer > 0 then a.max_attempts end))
   from amended a
 )` + operatedOne + ` and ` + workNotified + `, null::bigint from verdict v`
 

@@ -171,8 +171,21 @@ func TestOlderArgsAreKeptRestoredAndErased(t *testing.T) {
 	}
 	want(3, `{"card": "4111-1111"}`)
 	kept, err := f.ArgsVersions(f.ctx, id)
-	if err != nil || len(kept) != 2 || kept[0].Version != 2 || kept[1].Version != 1 || kept[0].ReplacedBy != "oncall" || kept[0].ReplacedAt.IsZero() {
+	if err != nil || len(kept) != 2 || kept[0].Version != 2 || kept[1].Version != 1 || kept[0].ReplacedBy != "oncall" || kept[0].Reason != "because" || kept[0].ReplacedAt.IsZero() {
 		t.Errorf("%+v %v", kept, err)
+	}
+	for version, args := range map[int64]string{1: `{"card": "4111-1111"}`, 2: `{"name": "Berta Canary"}`, 3: `{"card": "4111-1111"}`} {
+		before := value[int](f, "select count(*) from fenceline.audit where action = 'reveal'")
+		got, err := f.RevealArgs(f.ctx, id, version, "auditor")
+		plain, _ := f.Args(f.ctx, id, version)
+		if err != nil || string(got) != args || string(plain) != args || value[int](f, "select count(*) from fenceline.audit where action = 'reveal' and detail ->> 'args_version' is not null") != before+1 {
+			t.Errorf("version %d: %s %s %v", version, got, plain, err)
+		}
+	}
+	for _, none := range []int64{0, 4} {
+		if _, err := f.RevealArgs(f.ctx, id, none, "auditor"); !errors.Is(err, store.ErrNoVersion) {
+			t.Errorf("version %d: %v", none, err)
+		}
 	}
 	f.complete("a", f.claim("a"), `{"to":"Berta Canary"}`)
 	f.consistent()
@@ -181,7 +194,10 @@ func TestOlderArgsAreKeptRestoredAndErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := f.job(id)
-	want(3, `{}`)
+	want(3, "")
+	if _, err := f.RevealArgs(f.ctx, id, 1, "auditor"); !errors.Is(err, store.ErrNoVersion) {
+		t.Errorf("a version that was erased: %v", err)
+	}
 	if p, _ := f.Payload(f.ctx, id); p.Result != nil || j.ErasedAt.IsZero() || j.State != store.Completed || j.ResultAttemptID != uuid.Nil {
 		t.Errorf("%s %+v", p.Result, j)
 	}
@@ -361,7 +377,7 @@ func TestAChangeThatCannotBeNamesItsFieldAndChangesNothing(t *testing.T) {
 		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 2}}},
 		{"restore", store.Change{NewArgs: store.NewArgs{Restore: -1}}},
 		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 1, Args: json.RawMessage(`1`)}}},
-		{"args", store.Change{NewArgs: store.NewArgs{Restore: 1}}},
+		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 1}}},
 		{"priority", store.Change{Priority: priority(0), AddTag: "x", RemoveTag: "t1"}},
 		{"queue", store.Change{Queue: "default"}},
 		{"queue", store.Change{Queue: "a\nb"}},

@@ -53,6 +53,9 @@ type Detail struct {
 	Restored    int64     `json:"restored,omitempty"`     // of those, which older version they are
 	Priority    *int16    `json:"priority,omitempty"`     // the new one; baseline: where it was changed
 	PriorityWas *int16    `json:"priority_was,omitempty"`
+	QueueWas    string    `json:"queue_was,omitempty"` // amended, as are the next two: where the column above was changed
+	RunAtWas    time.Time `json:"run_at_was,omitzero"`
+	BudgetWas   int       `json:"max_attempts_was,omitempty"`
 	TagAdded    string    `json:"tag_added,omitempty"`
 	TagRemoved  string    `json:"tag_removed,omitempty"`
 	Copy        int64     `json:"copy,string,omitempty"`    // duplicated: the new job

@@ -294,9 +294,10 @@ func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 		where t.detail is not null
 		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'before', 'count',
 		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation', 'operation',
-		         'request', 'args_version', 'restored', 'priority', 'priority_was', 'tag_added', 'tag_removed', 'copy', 'copy_of',
+		         'request', 'args_version', 'restored', 'priority', 'priority_was',
+		         'queue_was', 'run_at_was', 'max_attempts_was', 'tag_added', 'tag_removed', 'copy', 'copy_of',
 		         'args_from', 'erased'] <> '{}'
-		       or octet_length(t.detail::text) > 1536)
+		       or octet_length(t.detail::text) > 4096)
 		limit 100`)
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func TestVerifyFindsEachInvariantThatIsBrokenInTheDatabase(t *testing.T) {
 		{"I7", "failed", `update fenceline.transitions set attempts_used = 0 where id = ` + last("failed", "failed")},
 		{"I7", "running", `update fenceline.transitions set attempts_used = 11 where id = ` + last("running", "claimed")},
 		{"I8", "late", `update fenceline.transitions set detail = detail || '{"result": "4111 1111"}' where id = ` + last("late", "rejected")},
-		{"I8", "failed", `update fenceline.transitions set detail = jsonb_build_object('class', repeat('x', 1600)) where id = ` + last("failed", "failed")},
+		{"I8", "failed", `update fenceline.transitions set detail = jsonb_build_object('class', repeat('x', 4200)) where id = ` + last("failed", "failed")},
 		{"I9", "ended", `insert into fenceline.transitions (job_id, type, generation, attempt_id, revision, from_state, to_state, attempts_used, max_attempts, kind, queue)
 			select job_id, 'completed', generation, attempt_id, revision + 1, 'terminated', 'completed', attempts_used, max_attempts, kind, queue from fenceline.transitions where id = ` + last("ended", "terminated")},
 		{"I11", "ready", `delete from fenceline.args_versions`},
