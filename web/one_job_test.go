@@ -13,28 +13,6 @@ import (
 	"github.com/fenceline/fenceline/store"
 )
 
-// told checks an answer of the API against the document.
-func (d specification) told(t *testing.T, a answer, method, path string) map[string]any {
-	t.Helper()
-	var op struct {
-		Responses map[string]struct {
-			Content map[string]struct{ Schema any }
-		}
-	}
-	if err := json.Unmarshal(d.Paths[path][method], &op); err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	told, is := op.Responses[fmt.Sprint(a.status)]
-	if !is {
-		t.Fatalf("%s %s answers %d, which is not told: %s", method, path, a.status, excerpt(a.body))
-	}
-	v := a.json(t)
-	if wrong := d.fits("answer", told.Content["application/json"].Schema, any(v)); wrong != "" {
-		t.Errorf("%s %s: %s in %s", method, path, wrong, excerpt(a.body))
-	}
-	return v
-}
-
 // failed makes a job whose only attempt failed for good.
 func (c *console) failed(r store.Request) int64 {
 	c.t.Helper()
