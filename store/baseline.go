@@ -18,6 +18,10 @@ func (h *History) baseline(t Transition) {
 	h.Attempts, h.MaxAttempts = t.Attempts, t.MaxAttempts
 	h.AttemptID, h.AttemptEnd, h.LeaseUntil, h.RunAt = t.AttemptID, d.AttemptEnd, t.LeaseUntil, t.RunAt
 	h.FinishedAt, h.ResultBy, h.ResultGen, h.FollowUps = d.FinishedAt, d.ResultBy, d.ResultGen, d.FollowUps
+	h.Erased, h.priority = d.Erased, d.Priority
+	if d.ArgsVersion != 0 { // there is none in those of older programs
+		h.ArgsVersion, h.ArgsFrom = d.ArgsVersion, d.ArgsFrom
+	}
 	h.first, h.count, h.Before = orElse(d.First, t.At), d.Count, orElse(d.Before, t.At)
 	if t.AttemptID == uuid.Nil {
 		return
@@ -38,7 +42,11 @@ func (h *History) Baseline(before time.Time) Transition {
 		Detail: Detail{
 			First: h.first, Before: before, Count: h.count, AttemptEnd: h.AttemptEnd, FinishedAt: h.FinishedAt,
 			ResultBy: h.ResultBy, ResultGen: h.ResultGen, FollowUps: h.FollowUps,
+			Erased: h.Erased, Priority: h.priority,
 		},
+	}
+	if h.ArgsVersion > 1 {
+		t.Detail.ArgsVersion, t.Detail.ArgsFrom = h.ArgsVersion, h.ArgsFrom
 	}
 	if i, known := h.lanes[h.AttemptID]; known {
 		lane := h.Lanes[i]

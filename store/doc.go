@@ -32,6 +32,22 @@
 //	Promote    due                       promoted              (skipped)
 //	Requeue    revision seen, state      requeued              *ConflictError, audit
 //	Terminate  revision seen, state      terminated            *ConflictError, audit
+//	Amend      revision seen, state      amended               *ConflictError, audit; *InvalidError
+//	Erase      revision seen, ended      erased                *ConflictError, audit
+//	Note       revision seen             noted                 *ConflictError, audit
+//	Duplicate  revision seen, has args   duplicated, enqueued  *ConflictError, audit; *InvalidError
+//
+// # What an operator may change when
+//
+// What an attempt was given does not change while it runs: its args, and the
+// queue whose limits it counts against. A requeue may bring other args, also of a
+// running job, because it takes the lease away first. The due time is that of a job
+// that waits. Priority, tags and a larger budget count from the next claim on, so
+// they change in any state. Only what has ended can be erased, and then it does
+// not run again without other args: the database itself holds that. Other args get
+// the next version number, and those before are kept until the job is erased or
+// removed. A request that carries an id is done once; its repeat is answered as
+// done, and nothing else passes under the same id.
 //
 // # One statement, one transaction
 //

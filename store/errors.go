@@ -59,7 +59,10 @@ type Conflict string
 const (
 	ConflictChanged        Conflict = "changed"         // the job changed since the revision that was seen
 	ConflictAlreadyWaiting Conflict = "already_waiting" // requeue of an available job
-	ConflictAlreadyEnded   Conflict = "already_ended"   // terminate of a terminal job
+	ConflictAlreadyEnded   Conflict = "already_ended"   // terminate of a terminal job, or a change that only a waiting one can have
+	ConflictRunning        Conflict = "running"         // a change of what a running attempt holds
+	ConflictErased         Conflict = "erased"          // the args are gone, and no others were given; or erased a second time
+	ConflictNotEnded       Conflict = "not_ended"       // erasure of a job that has not ended
 )
 
 // ConflictError says that an operator's action was refused and what the job is
@@ -67,8 +70,9 @@ const (
 type ConflictError struct {
 	Action Action
 	Why    Conflict
-	Seen   int64 // the revision that the operator saw
-	Job    Job   // as it stood under the lock
+	Field  string // what of a change the job's state does not allow; empty for the whole action
+	Seen   int64  // the revision that the operator saw
+	Job    Job    // as it stood under the lock
 }
 
 // Error tells what the job is now.
@@ -76,7 +80,22 @@ func (e *ConflictError) Error() string {
 	switch e.Why {
 	case ConflictAlreadyWaiting:
 		return fmt.Sprintf("job %d is already waiting to be claimed", e.Job.ID)
+	case ConflictRunning:
+		if e.Field == "args" {
+			return fmt.Sprintf("job %d is running, and its args cannot be changed under the attempt that has them; a requeue with other args takes the lease away first", e.Job.ID)
+		}
+		return fmt.Sprintf("job %d is running: its %s can be changed when no attempt runs", e.Job.ID, e.Field)
+	case ConflictErased:
+		if e.Action == ActionErase {
+			return fmt.Sprintf("job %d has been erased already", e.Job.ID)
+		}
+		return fmt.Sprintf("the args of job %d were erased; give others", e.Job.ID)
+	case ConflictNotEnded:
+		return fmt.Sprintf("job %d has not ended: it is %s, and would run without args; terminate it first", e.Job.ID, e.Job.State)
 	case ConflictAlreadyEnded:
+		if e.Field != "" {
+			return fmt.Sprintf("job %d has ended, it is %s: its %s is of no account before a requeue", e.Job.ID, e.Job.State, e.Field)
+		}
 		return fmt.Sprintf("job %d has already ended: it is %s", e.Job.ID, e.Job.State)
 	}
 	suffix := ""
@@ -94,4 +113,8 @@ type Action string
 const (
 	ActionRequeue   Action = "requeue"
 	ActionTerminate Action = "terminate"
+	ActionAmend     Action = "amend"
+	ActionErase     Action = "erase"
+	ActionNote      Action = "note"
+	ActionDuplicate Action = "duplicate"
 )

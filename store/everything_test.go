@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -202,9 +203,91 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 	step("since", 1)
 	_, err = s.TransitionsSince(f.ctx, []int64{middle, middle + 1}, 0, 1000)
 	check(err)
+	f.operations(s, step, check)
 	step("operate", 1)
-	_, err = s.Requeue(f.ctx, store.OperatorParams{JobID: middle, Seen: view.Job.Revision, Actor: "oncall", Reason: "again"})
+	on := func(do func(store.OperatorParams) (store.Job, error)) {
+		f.t.Helper()
+		p := store.OperatorParams{JobID: middle, Seen: f.job(middle).Revision, Actor: "oncall", Reason: "again", Request: uuid.New()}
+		for range 2 { // the second is a repeat
+			_, err := do(p)
+			check(err)
+		}
+	}
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Requeue(f.ctx, p) })
+	n := f.job(middle).Revision
+	change := store.Change{NewArgs: store.NewArgs{Args: json.RawMessage(fmt.Sprint(n))}, Priority: new(int16), Queue: fmt.Sprint("q", n), RunAt: time.Now().Add(time.Hour), MaxAttempts: int(n) + 20, AddTag: fmt.Sprint(n)}
+	*change.Priority = int16(n)
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Amend(f.ctx, p, change) })
+	before := store.NewArgs{Restore: f.job(middle).ArgsVersion - 1}
+	on(func(p store.OperatorParams) (store.Job, error) {
+		return s.Amend(f.ctx, p, store.Change{NewArgs: before, RemoveTag: change.AddTag})
+	})
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Note(f.ctx, p) })
+	on(func(p store.OperatorParams) (store.Job, error) {
+		return s.Duplicate(f.ctx, p, store.Change{Queue: "copies"})
+	})
+	_, err = s.ArgsVersions(f.ctx, middle)
 	check(err)
-	_, err = s.Terminate(f.ctx, store.OperatorParams{JobID: middle, Seen: view.Job.Revision + 1, Actor: "oncall", Reason: "no"})
+	_, err = s.Reveal(f.ctx, middle, "oncall")
+	check(err)
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Terminate(f.ctx, p) })
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Erase(f.ctx, p) })
+	on(func(p store.OperatorParams) (store.Job, error) {
+		return s.RequeueWith(f.ctx, p, store.NewArgs{Args: json.RawMessage("1")})
+	})
+	on(func(p store.OperatorParams) (store.Job, error) { return s.Terminate(f.ctx, p) })
+	step("audit", 1)
+	for _, filter := range []store.AuditFilter{{}, {JobID: middle}, {Actor: "nobody"}, {Action: "erase", After: 1000}} {
+		_, err = s.Audit(f.ctx, filter)
+		check(err)
+	}
+}
+
+// operations has an operation previewed, in both ways, carried out and read.
+func (f *fixture) operations(s *store.Store, step func(name string, n int), check func(error)) {
+	f.t.Helper()
+	waiting := value[[]int64](f, "select array_agg(id) from (select id from fenceline.jobs where state = 'retryable' order by id limit 300) j")
+	ticked := make([]store.Ticked, len(waiting))
+	for i, id := range waiting {
+		ticked[i] = store.Ticked{JobID: id, Revision: f.job(id).Revision}
+	}
+	step("preview", len(ticked))
+	_, err := s.PreviewOperation(f.ctx, store.OperationRequest{Action: store.ActionTerminate, Actor: "oncall", Filter: store.Filter{Query: parsed("state:retryable older:1s")}})
+	check(err)
+	o, err := s.PreviewOperation(f.ctx, store.OperationRequest{Action: store.ActionRequeue, Actor: "oncall", Ticked: ticked})
+	check(err)
+	change := func() store.OperationParams {
+		now, err := s.Operation(f.ctx, o.ID)
+		check(err)
+		return store.OperationParams{ID: o.ID, Seen: now.Revision, Actor: "oncall", Reason: "again", Rules: store.Rules{HaltAbove: 99}}
+	}
+	step("operation", 1)
+	_, _, err = s.ConfirmOperation(f.ctx, change())
+	check(err)
+	pause := change()
+	pause.Rules = store.Rules{}
+	_, err = s.PauseOperation(f.ctx, pause)
+	check(err)
+	_, err = s.ResumeOperation(f.ctx, change())
+	check(err)
+	for range 2 {
+		step("step", 250)
+		_, err = s.StepOperation(f.ctx, "w")
+		check(err)
+	}
+	step("operation", 1)
+	if o, err = s.Operation(f.ctx, o.ID); err != nil || o.State != store.OperationFinished || o.Done != int64(len(ticked)) {
+		f.t.Fatalf("%+v %v", o, err)
+	}
+	_, _, err = s.Operations(f.ctx)
+	check(err)
+	_, err = s.OperationView(f.ctx, o.ID)
+	check(err)
+	_, err = s.OperationSkips(f.ctx, o.ID, 0, 100)
+	check(err)
+	_, err = s.ForgetOperations(f.ctx, time.Hour)
+	check(err)
+	step("audit", 1)
+	_, err = s.Audit(f.ctx, store.AuditFilter{Operation: o.ID})
 	check(err)
 }

@@ -22,6 +22,9 @@ type History struct {
 	FinishedAt  time.Time
 	ResultBy    uuid.UUID // the attempt whose result is stored
 	ResultGen   int64
+	ArgsVersion int64        // of the args that it has now; 1 unless an operator gave it others
+	ArgsFrom    int64        // of the oldest that is kept: those before were erased
+	Erased      bool         // its args are gone
 	FollowUps   int          // follow-up jobs that the accepted results wrote, each counted once
 	Lanes       []Lane       // oldest first
 	Actions     []Transition // what operators did
@@ -30,6 +33,8 @@ type History struct {
 	Violations  []Violation  // what no correct log can hold
 
 	lanes       map[uuid.UUID]int
+	tags        map[string]bool // those that operators added, or removed
+	priority    *int16          // since an operator changed it
 	kind, queue string
 	first       time.Time // when the log began, also what was removed of it
 	count       int       // how many transitions it had
@@ -40,6 +45,7 @@ type Lane struct {
 	AttemptID  uuid.UUID
 	Generation int64
 	Worker     string
+	Args       int64     // the version of the args that it was given; 0 when the log does not tell
 	ClaimedAt  time.Time // zero when the log holds a refusal of an attempt, but not its claim
 	Renewals   []time.Time
 	LeaseUntil time.Time // the last deadline granted
@@ -52,7 +58,7 @@ type Lane struct {
 
 // Violation is a broken invariant, found by [Fold] or by [Store.Verify].
 type Violation struct {
-	Invariant  string `json:"invariant"` // I1 to I10
+	Invariant  string `json:"invariant"` // I1 to I11
 	JobID      int64  `json:"job_id,string"`
 	Transition int64  `json:"transition,string,omitempty"` // 0 where none can be named
 	Message    string `json:"message"`
@@ -77,6 +83,7 @@ func (h *History) Add(t Transition) {
 	}
 	if h.Last == 0 {
 		h.JobID, h.kind, h.queue, h.first = t.JobID, t.Kind, t.Queue, t.At
+		h.ArgsVersion, h.ArgsFrom = 1, 1
 	}
 	h.Last = t.ID
 	h.count++
@@ -100,9 +107,11 @@ func (h *History) step(t Transition) {
 	if !t.RunAt.IsZero() {
 		h.RunAt = t.RunAt
 	}
-	h.FinishedAt = time.Time{}
-	if t.To.Terminal() {
-		h.FinishedAt = t.At
+	if t.From != t.To {
+		h.FinishedAt = time.Time{}
+		if t.To.Terminal() {
+			h.FinishedAt = t.At
+		}
 	}
 	switch t.Type {
 	case TypeClaimed:
@@ -118,15 +127,48 @@ func (h *History) step(t Transition) {
 	case TypeReleased:
 		h.end(t, EndReleased)
 	case TypeRequeued:
-		h.Actions = append(h.Actions, t)
 		if t.From == Running {
 			h.end(t, EndRequeued)
 		}
 	case TypeTerminated:
-		h.Actions = append(h.Actions, t)
 		if t.From == Running {
 			h.end(t, EndTerminated)
 		}
+	}
+	if t.Type.Operated() {
+		h.operated(t)
+	}
+}
+
+// operated applies what an operator changed beside the state.
+func (h *History) operated(t Transition) {
+	h.Actions = append(h.Actions, t)
+	d := t.Detail
+	h.queue = t.Queue
+	if d.ArgsVersion != 0 {
+		if h.Erased {
+			h.ArgsFrom = d.ArgsVersion
+		}
+		h.ArgsVersion, h.Erased = d.ArgsVersion, false
+	}
+	if t.Type == TypeErased {
+		h.Erased, h.ResultBy, h.ResultGen = true, uuid.Nil, 0
+		h.ArgsFrom = h.ArgsVersion
+	}
+	if t.Type != TypeAmended {
+		return
+	}
+	if d.Priority != nil {
+		h.priority = d.Priority
+	}
+	for tag, there := range map[string]bool{d.TagAdded: true, d.TagRemoved: false} {
+		if tag == "" {
+			continue
+		}
+		if h.tags == nil {
+			h.tags = map[string]bool{}
+		}
+		h.tags[tag] = there
 	}
 }
 
@@ -134,6 +176,7 @@ func (h *History) claimed(t Transition) {
 	h.Generation, h.AttemptID, h.AttemptEnd, h.LeaseUntil = t.Generation, t.AttemptID, "", t.LeaseUntil
 	lane := h.lane(t)
 	lane.Generation, lane.Worker, lane.ClaimedAt, lane.LeaseUntil = t.Generation, t.Worker, t.At, t.LeaseUntil
+	lane.Args = h.ArgsVersion
 }
 
 func (h *History) renewed(t Transition) {

@@ -19,6 +19,10 @@ var from = map[Type][]State{
 	TypeReleased:   {Running},
 	TypeRequeued:   {Scheduled, Retryable, Running, Completed, Discarded, Terminated},
 	TypeTerminated: {Scheduled, Available, Retryable, Running},
+	TypeAmended:    States,
+	TypeErased:     {Completed, Discarded, Terminated},
+	TypeNoted:      States,
+	TypeDuplicated: States,
 }
 
 // into says where a type of transition may lead.
@@ -32,6 +36,22 @@ var into = map[Type][]State{
 	TypeReleased:   {Available, Discarded},
 	TypeRequeued:   {Available},
 	TypeTerminated: {Terminated},
+	TypeAmended:    States, // see stays
+	TypeErased:     {Completed, Discarded, Terminated},
+	TypeNoted:      States,
+	TypeDuplicated: States,
+}
+
+// stays reports whether a type of transition leaves the job where it is. What is
+// amended may come to be due now, or wait again.
+func stays(t Transition) bool {
+	switch {
+	case t.To == t.From:
+		return true
+	case t.Type == TypeAmended:
+		return t.To == Available && (t.From == Scheduled || t.From == Retryable) || t.To == Scheduled && t.From == Available
+	}
+	return !t.Type.Operated() || t.Type == TypeRequeued || t.Type == TypeTerminated
 }
 
 func (h *History) violate(invariant string, t Transition, format string, args ...any) {
@@ -44,14 +64,14 @@ func (h *History) violate(invariant string, t Transition, format string, args ..
 // row's own record of where it came from agrees, and the counters move as they
 // must.
 func (h *History) checkStep(t Transition) {
-	if h.State == Terminated && t.Type != TypeRequeued {
+	if h.State == Terminated && (!t.Type.Operated() || t.Type == TypeTerminated) {
 		h.violate("I9", t, "%s after terminated", t.Type)
 		return
 	}
 	if !slices.Contains(from[t.Type], h.State) {
 		h.violate("I5", t, "%s of a job that the log left %q", t.Type, h.State)
 	}
-	if !slices.Contains(into[t.Type], t.To) {
+	if !slices.Contains(into[t.Type], t.To) || !stays(t) {
 		h.violate("I5", t, "%s led to %q", t.Type, t.To)
 	}
 	if t.From != h.State {
@@ -60,7 +80,11 @@ func (h *History) checkStep(t Transition) {
 	if t.Revision != h.Revision+1 {
 		h.violate("I5", t, "%s has revision %d after %d", t.Type, t.Revision, h.Revision)
 	}
+	if t.Queue != h.queue && t.Type != TypeAmended {
+		h.violate("I5", t, "%s in queue %q of a job that the log left in %q", t.Type, t.Queue, h.queue)
+	}
 	h.checkBudget(t)
+	h.checkArgs(t)
 	if t.Type == TypeClaimed {
 		h.checkClaim(t)
 	}
@@ -79,9 +103,29 @@ func (h *History) checkBudget(t Transition) {
 		used--
 	case t.Type == TypeRequeued:
 		granted = max(granted, used+1)
+	case t.Type == TypeAmended:
+		granted = max(granted, t.MaxAttempts)
 	}
 	if t.Attempts != used || t.MaxAttempts != granted || used > granted {
 		h.violate("I7", t, "%s with %d of %d attempts used, after %d of %d", t.Type, t.Attempts, t.MaxAttempts, h.Attempts, h.MaxAttempts)
+	}
+}
+
+// checkArgs holds I11: what an attempt was given does not change while it runs,
+// each change of it has the next number, and what is erased waits for others.
+func (h *History) checkArgs(t Transition) {
+	d := t.Detail
+	switch {
+	case d.ArgsVersion != 0 && d.ArgsVersion != h.ArgsVersion+1:
+		h.violate("I11", t, "%s to version %d of the args after %d", t.Type, d.ArgsVersion, h.ArgsVersion)
+	case d.ArgsVersion != 0 && t.Type != TypeRequeued && t.Type != TypeAmended:
+		h.violate("I11", t, "%s with other args", t.Type)
+	case h.State == Running && t.Type == TypeAmended && (d.ArgsVersion != 0 || t.Queue != h.queue):
+		h.violate("I11", t, "amended with other args, or in another queue, under a running attempt")
+	case h.Erased && !t.To.Terminal() && d.ArgsVersion == 0:
+		h.violate("I11", t, "%s to %q without args, which were erased", t.Type, t.To)
+	case h.Erased && t.Type == TypeErased:
+		h.violate("I11", t, "erased twice")
 	}
 }
 
@@ -157,6 +201,15 @@ func (h *History) Differences(j Job) []Violation {
 	differ("attempt's end", h.AttemptEnd, j.AttemptEnd)
 	differ("deadline", stamp(h.LeaseUntil), stamp(j.LeaseUntil))
 	differ("due time", stamp(h.RunAt), stamp(j.RunAt))
+	differ("queue", h.queue, j.Queue)
+	differ("version of its args", h.ArgsVersion, j.ArgsVersion)
+	differ("erased", h.Erased, !j.ErasedAt.IsZero())
+	if h.priority != nil {
+		differ("priority", *h.priority, j.Priority)
+	}
+	for tag, there := range h.tags {
+		differ("tag "+tag, there, slices.Contains(j.Tags, tag))
+	}
 	differ("finished", stamp(h.FinishedAt), stamp(j.FinishedAt))
 	if h.ResultBy != j.ResultAttemptID || h.ResultGen != j.ResultGeneration {
 		out = append(out, Violation{Invariant: "I4", JobID: j.ID, Transition: h.Last,

@@ -65,6 +65,19 @@ func TestAFoldReportsTheInvariantThatALogBreaks(t *testing.T) {
 		"a failure is accepted after terminated":     {"I9", started().terminate().fail(store.Retryable)},
 		"a terminated job is claimed":                {"I9", newScribe().enqueue(store.Available).terminate().claim()},
 		"a terminated job is promoted":               {"I9", newScribe().enqueue(store.Scheduled).terminate().promote()},
+		"an amendment lowers the budget":             {"I7", newScribe().enqueue(store.Available).amend(store.Available).with(1, func(t *store.Transition) { t.MaxAttempts = 2 })},
+		"a note charges an attempt":                  {"I7", started().note().with(1, func(t *store.Transition) { t.Attempts = 2 })},
+		"a running job gets other args":              {"I11", started().amend(store.Running).with(1, func(t *store.Transition) { t.Queue = "default" })},
+		"a running job gets into another queue":      {"I11", started().amend(store.Running).with(1, func(t *store.Transition) { t.Detail.ArgsVersion = 0 })},
+		"a version of the args is left out":          {"I11", newScribe().enqueue(store.Available).amend(store.Available).with(1, func(t *store.Transition) { t.Detail.ArgsVersion = 3 })},
+		"a note changes the args":                    {"I11", started().note().with(1, func(t *store.Transition) { t.Detail.ArgsVersion = 2 })},
+		"an erased job runs without args":            {"I11", started().complete().erase().requeue()},
+		"a job is erased twice":                      {"I11", started().complete().erase().erase()},
+		"a waiting job is erased":                    {"I5", newScribe().enqueue(store.Available).erase()},
+		"an amendment ends a job":                    {"I5", newScribe().enqueue(store.Available).amend(store.Discarded)},
+		"an amendment brings a job back":             {"I5", started().complete().amend(store.Available)},
+		"a note moves a job":                         {"I5", newScribe().enqueue(store.Scheduled).note().with(1, func(t *store.Transition) { t.To = store.Available })},
+		"a claim comes from another queue":           {"I5", started().with(1, func(t *store.Transition) { t.Queue = "other" })},
 		"a terminated job is terminated once more":   {"I9", started().terminate().terminate()},
 	} {
 		h := store.Fold(c.log.log)
@@ -185,7 +198,7 @@ func TestLegalLogsBreakNoInvariant(t *testing.T) {
 			seen[tr.Type]++
 		}
 	}
-	if len(seen) != 11 {
+	if len(seen) != 14 {
 		t.Errorf("the logs hold only %v", seen)
 	}
 }

@@ -41,6 +41,9 @@ type Job struct {
 	ParentID   int64  // the job whose result wrote this follow-up; 0 for none
 	FollowName string // unique within the parent
 
+	ArgsVersion int64     // 1 until an operator gives it others
+	ErasedAt    time.Time // when its payload was erased; zero when it has args
+
 	ArgsBytes   int // size of the stored text, in bytes
 	ResultBytes int // 0 when there is no result
 }
@@ -57,7 +60,7 @@ const rowColumns = `j.id, j.kind, j.queue, coalesce(j.key, ''), coalesce(j.tags,
   j.attempt_id, coalesce(j.attempt_end::text, ''), coalesce(j.worker, ''), j.lease_until, j.claimed_at,
   j.result_attempt_id, coalesce(j.result_generation, 0),
   j.created_at, j.run_at, j.finished_at, coalesce(j.enqueued_by, ''),
-  coalesce(j.parent_id, 0), coalesce(j.follow_name, '')`
+  coalesce(j.parent_id, 0), coalesce(j.follow_name, ''), coalesce(j.args_version, 1), j.erased_at`
 
 // A list must not read the payloads: their stored size stands in the row.
 const (
@@ -68,8 +71,8 @@ const (
 // jobRow is a job's row on its way out of the database.
 type jobRow struct {
 	Job
-	lease, claimed, finished *time.Time
-	attempt, result          *uuid.UUID
+	lease, claimed, finished, erased *time.Time
+	attempt, result                  *uuid.UUID
 }
 
 // fields are where the columns of [rowColumns] and the two sizes go.
@@ -79,13 +82,13 @@ func (r *jobRow) fields() []any {
 		&r.attempt, &r.AttemptEnd, &r.Worker, &r.lease, &r.claimed,
 		&r.result, &r.ResultGeneration,
 		&r.CreatedAt, &r.RunAt, &r.finished, &r.EnqueuedBy,
-		&r.ParentID, &r.FollowName, &r.ArgsBytes, &r.ResultBytes}
+		&r.ParentID, &r.FollowName, &r.ArgsVersion, &r.erased, &r.ArgsBytes, &r.ResultBytes}
 }
 
 func (r *jobRow) job() Job {
 	j := r.Job
 	j.AttemptID, j.ResultAttemptID = orNil(r.attempt), orNil(r.result)
-	j.LeaseUntil, j.ClaimedAt, j.FinishedAt = orZero(r.lease), orZero(r.claimed), orZero(r.finished)
+	j.LeaseUntil, j.ClaimedAt, j.FinishedAt, j.ErasedAt = orZero(r.lease), orZero(r.claimed), orZero(r.finished), orZero(r.erased)
 	j.CreatedAt, j.RunAt = j.CreatedAt.UTC(), j.RunAt.UTC()
 	return j
 }

@@ -121,24 +121,26 @@ func (f Filter) whole() (search.Query, error) {
 }
 
 // refusal is why an action on a job would be refused as it is.
-func (a Action) refusal(s State) Conflict {
+func (a Action) refusal(s State, erased bool) Conflict {
 	switch {
 	case a == ActionRequeue && s == Available:
 		return ConflictAlreadyWaiting
+	case a == ActionRequeue && erased:
+		return ConflictErased
 	case a == ActionTerminate && s.Terminal():
 		return ConflictAlreadyEnded
 	}
 	return ""
 }
 
-func (f *selected) add(a Action, id, seen, revision int64, state State) {
+func (f *selected) add(a Action, id, seen, revision int64, state State, erased bool) {
 	f.jobs, f.revisions = append(f.jobs, id), append(f.revisions, seen)
 	if state == "" {
 		f.expected[ConflictGone]++
 		return
 	}
 	f.states[state]++
-	switch why := a.refusal(state); {
+	switch why := a.refusal(state, erased); {
 	case seen != revision:
 		f.expected[ConflictChanged]++
 	case why != "":
@@ -158,7 +160,7 @@ func (s *Store) ticked(ctx context.Context, r OperationRequest) (selected, error
 		ids[i], seen[i] = t.JobID, t.Revision
 	}
 	rows, err := s.pool.Query(ctx, `
-		select t.id, t.seen, coalesce(j.revision, 0), coalesce(j.state::text, '')
+		select t.id, t.seen, coalesce(j.revision, 0), coalesce(j.state::text, ''), j.erased_at is not null
 		from unnest($1::bigint[], $2::bigint[]) with ordinality as t (id, seen, n)
 		left join fenceline.jobs j on j.id = t.id
 		order by t.n`, planned(len(ids), ids, seen)...)
@@ -167,8 +169,9 @@ func (s *Store) ticked(ctx context.Context, r OperationRequest) (selected, error
 	}
 	var id, was, revision int64
 	var state State
-	_, err = pgx.ForEachRow(rows, []any{&id, &was, &revision, &state}, func() error {
-		found.add(r.Action, id, was, revision, state)
+	var erased bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &was, &revision, &state, &erased}, func() error {
+		found.add(r.Action, id, was, revision, state, erased)
 		return nil
 	})
 	return found, err
@@ -196,10 +199,10 @@ func (s *Store) matching(ctx context.Context, a Action, query search.Query) (sel
 	began, look, from := time.Now(), p.look, Place{}
 	for {
 		turn := time.Now()
-		last, n, err := s.lookAll(ctx, p, from, look, func(id, revision int64, state State) {
+		last, n, err := s.lookAll(ctx, p, from, look, func(id, revision int64, state State, erased bool) {
 			if !known[id] {
 				known[id] = true
-				found.add(a, id, revision, revision, state)
+				found.add(a, id, revision, revision, state, erased)
 			}
 		})
 		switch {
@@ -227,20 +230,21 @@ func (s *Store) matching(ctx context.Context, a Action, query search.Query) (sel
 
 // lookAll looks at the next jobs from a place on, and tells those that match, n
 // of them in all and the last one's place.
-func (s *Store) lookAll(ctx context.Context, p *listPlan, from Place, look int, hit func(id, revision int64, state State)) (last Place, n int64, err error) {
+func (s *Store) lookAll(ctx context.Context, p *listPlan, from Place, look int, hit func(id, revision int64, state State, erased bool)) (last Place, n int64, err error) {
 	q := *p
 	q.args = slices.Clone(p.args)
 	looked := q.looked(from, look)
 	sql := fmt.Sprintf(`
 with looked as materialized (%s
 )
-select l.id, l.at, l.hit, coalesce(j.revision, 0), coalesce(j.state::text, '')
+select l.id, l.at, l.hit, coalesce(j.revision, 0), coalesce(j.state::text, ''), j.erased_at is not null
 from looked l
 left join fenceline.jobs j on l.hit and j.id = l.id
 order by %s`, looked, p.order.by("l.", p.order.timed(), "id", p.back))
 	type sighting struct {
 		id, revision int64
 		state        State
+		erased       bool
 	}
 	var hits []sighting
 	err = s.searched(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -251,7 +255,7 @@ order by %s`, looked, p.order.by("l.", p.order.timed(), "id", p.back))
 		var one sighting
 		var at *time.Time
 		var is *bool
-		_, err = pgx.ForEachRow(rows, []any{&one.id, &at, &is, &one.revision, &one.state}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&one.id, &at, &is, &one.revision, &one.state, &one.erased}, func() error {
 			last = Place{orZero(at), one.id}
 			n++
 			if is != nil && *is && one.state != "" {
@@ -265,7 +269,7 @@ order by %s`, looked, p.order.by("l.", p.order.timed(), "id", p.back))
 		return last, 0, err
 	}
 	for _, h := range hits {
-		hit(h.id, h.revision, h.state)
+		hit(h.id, h.revision, h.state, h.erased)
 	}
 	return last, n, nil
 }

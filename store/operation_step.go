@@ -19,7 +19,7 @@ with offered as materialized (
   select o.id, o.seen from unnest($1::bigint[], $2::bigint[]) as o (id, seen)
 ), locked as materialized (
   select j.id, j.kind, j.queue, j.state, j.generation, j.revision, j.attempt_id, j.attempt_end, j.worker,
-         j.run_at, j.attempts_used, j.max_attempts
+         j.run_at, j.attempts_used, j.max_attempts, j.erased_at
   from fenceline.jobs j
   where j.id = any ($1::bigint[])
   order by j.id
@@ -33,6 +33,7 @@ with offered as materialized (
            when l.id is null then %s
            when l.revision <> o.seen then 'changed'
            when $5 = 'requeue' and l.state = 'available' then 'already_waiting'
+           when $5 = 'requeue' and l.erased_at is not null then 'erased'
            when $5 = 'terminate' and l.state in ('completed', 'discarded', 'terminated') then 'already_ended'
            else 'accepted'
          end as verdict

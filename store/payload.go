@@ -13,14 +13,26 @@ import (
 // same transaction who looked. Without that record nothing is shown.
 // [ErrNotFound] when there is no such job.
 func (s *Store) Reveal(ctx context.Context, jobID int64, actor string) (Payload, error) {
-	return inTx(ctx, s.pool, func(tx pgx.Tx) (Payload, error) {
-		p, err := payload(ctx, tx, jobID)
+	return reveal(ctx, s, jobID, actor, "{}", func(tx pgx.Tx) (Payload, error) { return payload(ctx, tx, jobID) })
+}
+
+// RevealArgs is [Store.Reveal] of one version of a job's args, which may be the
+// present one. [ErrNoVersion] where it is not kept.
+func (s *Store) RevealArgs(ctx context.Context, jobID, version int64, actor string) (json.RawMessage, error) {
+	return reveal(ctx, s, jobID, actor, fmt.Sprintf(`{"args_version": %d}`, version),
+		func(tx pgx.Tx) (json.RawMessage, error) { return argsOf(ctx, tx, jobID, version) })
+}
+
+func reveal[T any](ctx context.Context, s *Store, jobID int64, actor, detail string, read func(pgx.Tx) (T, error)) (T, error) {
+	return inTx(ctx, s.pool, func(tx pgx.Tx) (T, error) {
+		var none T
+		p, err := read(tx)
 		if err != nil {
-			return Payload{}, err
+			return none, err
 		}
-		_, err = tx.Exec(ctx, `insert into fenceline.audit (job_id, actor, action, outcome) values ($1, $2, 'reveal', 'done')`, jobID, actor)
+		_, err = tx.Exec(ctx, `insert into fenceline.audit (job_id, actor, action, outcome, detail) values ($1, $2, 'reveal', 'done', $3)`, jobID, actor, detail)
 		if err != nil {
-			return Payload{}, fmt.Errorf("record the reveal of job %d: %w", jobID, err)
+			return none, fmt.Errorf("record the reveal of job %d: %w", jobID, err)
 		}
 		return p, nil
 	})
@@ -34,7 +46,7 @@ func (s *Store) Payload(ctx context.Context, jobID int64) (Payload, error) {
 }
 
 func payload(ctx context.Context, q querier, jobID int64) (Payload, error) {
-	rows, err := q.Query(ctx, `select j.args, j.result from fenceline.jobs j where j.id = $1`, jobID)
+	rows, err := q.Query(ctx, `select case when j.erased_at is null then j.args end, j.result from fenceline.jobs j where j.id = $1`, jobID)
 	if err != nil {
 		return Payload{}, fmt.Errorf("read the payload of job %d: %w", jobID, err)
 	}

@@ -72,6 +72,7 @@ type JobView struct {
 	Children    []Job            // follow-ups that the job's result wrote
 	Twice       []int64          // the ids of those that may have been delivered twice; see [History.MaybeTwice]
 	Masked      Payload          // shapes only; see [Mask]
+	Versions    []ArgsVersion    // of the args, beside the present ones; see [Store.ArgsVersions]
 	Horizon     uint64           // every transaction below is in this snapshot
 }
 
@@ -109,6 +110,11 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	full, err := payload(ctx, tx, id)
 	if err != nil {
 		return JobView{}, err
+	}
+	if v.Job.ArgsVersion > 1 {
+		if v.Versions, err = argsVersions(ctx, tx, id); err != nil {
+			return JobView{}, err
+		}
 	}
 	v.Masked = Payload{Args: Mask(full.Args), Result: Mask(full.Result)}
 	err = tx.QueryRow(ctx, `select clock_timestamp(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&v.Now, &v.Horizon)

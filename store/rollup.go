@@ -26,7 +26,7 @@ const rollLock = "hashtextextended('fenceline.rollup', 0)"
 // looked for within a day, so that no older partition is entered.
 const measuredSQL = `measured as materialized (
   select date_trunc('minute', b.at, 'UTC') as minute, b.queue, b.kind, b.type,
-         case when b.type in ('requeued', 'terminated') then '' else coalesce(b.reason, '') end as reason,
+         case when b.type in ` + operatorTypes + ` then '' else coalesce(b.reason, '') end as reason,
          case b.type when 'claimed' then b.generation > 1
                      when 'renewed' then (p.lease_until - b.at) * 4 < b.lease_until - b.at
                      else false end as marked,

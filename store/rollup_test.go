@@ -16,7 +16,7 @@ const countedSQL = `
 select count(*), coalesce(string_agg(concat_ws('|', extract(epoch from c.minute)::bigint, c.queue, c.kind, c.type, c.reason, c.n), e'\n' order by c.minute, c.queue, c.kind, c.type, c.reason), '')
 from (
   select date_trunc('minute', t.at, 'UTC') as minute, t.queue, t.kind, t.type,
-         case when t.type in ('requeued', 'terminated') then '' else coalesce(t.reason, '') end as reason, count(*) as n
+         case when t.type in ('requeued', 'terminated', 'amended', 'erased', 'noted', 'duplicated') then '' else coalesce(t.reason, '') end as reason, count(*) as n
   from fenceline.transitions t where t.type <> 'baseline'
   group by 1, 2, 3, 4, 5
 ) c`

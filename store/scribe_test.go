@@ -21,7 +21,7 @@ type scribe struct {
 
 func newScribe() *scribe {
 	s := &scribe{now: time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)}
-	s.row = store.Job{ID: 7, Kind: "report", Queue: "default", MaxAttempts: 3}
+	s.row = store.Job{ID: 7, Kind: "report", Queue: "default", MaxAttempts: 3, ArgsVersion: 1}
 	return s
 }
 
@@ -43,10 +43,13 @@ func (s *scribe) change(typ store.Type, to store.State, t store.Transition) {
 		t.AttemptID = s.row.AttemptID
 	}
 	s.write(t)
-	s.row.State, s.row.FinishedAt = to, time.Time{}
-	if to.Terminal() {
-		s.row.FinishedAt = s.now
+	if s.row.State != to {
+		s.row.FinishedAt = time.Time{}
+		if to.Terminal() {
+			s.row.FinishedAt = s.now
+		}
 	}
+	s.row.State = to
 	if !t.RunAt.IsZero() {
 		s.row.RunAt = t.RunAt
 	}
@@ -137,6 +140,34 @@ func (s *scribe) terminate() *scribe {
 	return s
 }
 
+// amend changes all that can be changed of a job that waits.
+func (s *scribe) amend(to store.State) *scribe {
+	s.row.Priority, s.row.Queue = s.row.Priority+1, s.row.Queue+"x"
+	s.row.MaxAttempts, s.row.ArgsVersion = s.row.MaxAttempts+1, s.row.ArgsVersion+1
+	n := s.row.Priority
+	s.row.Tags = []string{"seen"}
+	s.change(store.TypeAmended, to, store.Transition{RunAt: s.now, Actor: "oncall",
+		Detail: store.Detail{ArgsVersion: s.row.ArgsVersion, Priority: &n, TagAdded: "seen"}})
+	return s
+}
+
+func (s *scribe) note() *scribe {
+	s.change(store.TypeNoted, s.row.State, store.Transition{RunAt: s.row.RunAt, Actor: "oncall", Reason: "look here"})
+	return s
+}
+
+func (s *scribe) erase() *scribe {
+	s.row.ErasedAt, s.row.ResultAttemptID, s.row.ResultGeneration = s.now, uuid.Nil, 0
+	s.change(store.TypeErased, s.row.State, store.Transition{RunAt: s.row.RunAt, Actor: "oncall"})
+	return s
+}
+
+// correct is a requeue with other args.
+func (s *scribe) correct() *scribe {
+	s.row.ArgsVersion, s.row.ErasedAt = s.row.ArgsVersion+1, time.Time{}
+	return s.requeue().with(1, func(t *store.Transition) { t.Detail.ArgsVersion = s.row.ArgsVersion })
+}
+
 // with changes the nth transition from the end.
 func (s *scribe) with(back int, change func(*store.Transition)) *scribe {
 	change(&s.log[len(s.log)-back])
@@ -165,6 +196,10 @@ func (s *scribe) anything(random *rand.Rand) {
 		s.reject(1 + random.Int64N(s.row.Generation))
 		return
 	}
+	if random.IntN(8) == 0 {
+		s.note()
+		return
+	}
 	retry := func() store.State {
 		switch {
 		case s.row.Attempts >= s.row.MaxAttempts:
@@ -176,14 +211,20 @@ func (s *scribe) anything(random *rand.Rand) {
 	}
 	switch s.row.State {
 	case store.Scheduled, store.Retryable:
-		[]func() *scribe{s.promote, s.promote, s.requeue, s.terminate}[random.IntN(4)]()
+		waits := s.row.State
+		[]func() *scribe{s.promote, s.promote, s.requeue, s.terminate, s.correct,
+			func() *scribe { return s.amend(waits) }, func() *scribe { return s.amend(store.Available) }}[random.IntN(7)]()
 	case store.Available:
-		[]func() *scribe{s.claim, s.claim, s.claim, s.claim, s.terminate}[random.IntN(5)]()
+		[]func() *scribe{s.claim, s.claim, s.claim, s.claim, s.terminate, func() *scribe { return s.amend(store.Scheduled) }}[random.IntN(6)]()
 	case store.Running:
 		[]func() *scribe{s.renew, s.renew, s.complete, s.requeue, s.terminate,
 			func() *scribe { return s.fail(retry()) }, func() *scribe { return s.fail(store.Discarded) },
 			func() *scribe { return s.expire(retry()) }, func() *scribe { return s.release(random.IntN(2) == 0) }}[random.IntN(9)]()
 	default:
-		s.requeue()
+		if !s.row.ErasedAt.IsZero() {
+			s.correct()
+			return
+		}
+		[]func() *scribe{s.requeue, s.correct, s.erase}[random.IntN(3)]()
 	}
 }

@@ -24,7 +24,7 @@ type Transition struct {
 	Actor      string // who acted: an operator, an enqueuer, "sweeper"; empty for a worker's own verbs
 
 	Op     Op     // rejected only: the verb that was offered
-	Reason string // rejected: a [Reason]; failed, expired: why it led where it led; requeued, terminated: the operator's words
+	Reason string // rejected: a [Reason]; failed, expired: why it led where it led; an operator's action: their words
 
 	Revision    int64 // after the change; 0 for renewed and rejected
 	From, To    State // empty where the state does not change
@@ -46,6 +46,21 @@ type Detail struct {
 	LeaseMS   int64  `json:"lease_ms,omitempty"`   // claimed: the length of the lease, milliseconds
 	Operation int64  `json:"operation,omitempty"`  // requeued, terminated: the operation on many jobs that did it
 
+	// An operator's actions on one job. What they changed of the columns above
+	// stands there.
+	Request     uuid.UUID `json:"request,omitzero"`       // what tells a repeat
+	ArgsVersion int64     `json:"args_version,omitempty"` // requeued, amended: the args are other ones from here on; baseline: the present version
+	Restored    int64     `json:"restored,omitempty"`     // of those, which older version they are
+	Priority    *int16    `json:"priority,omitempty"`     // the new one; baseline: where it was changed
+	PriorityWas *int16    `json:"priority_was,omitempty"`
+	QueueWas    string    `json:"queue_was,omitempty"` // amended, as are the next two: where the column above was changed
+	RunAtWas    time.Time `json:"run_at_was,omitzero"`
+	BudgetWas   int       `json:"max_attempts_was,omitempty"`
+	TagAdded    string    `json:"tag_added,omitempty"`
+	TagRemoved  string    `json:"tag_removed,omitempty"`
+	Copy        int64     `json:"copy,string,omitempty"`    // duplicated: the new job
+	CopyOf      int64     `json:"copy_of,string,omitempty"` // enqueued: the job that it is like
+
 	// A baseline's: what the removed transitions said beyond its columns.
 	First      time.Time `json:"first,omitzero"`             // when they began
 	Before     time.Time `json:"before,omitzero"`            // all before it were removed
@@ -56,6 +71,8 @@ type Detail struct {
 	FinishedAt time.Time `json:"finished_at,omitzero"`       // when the job ended
 	ResultBy   uuid.UUID `json:"result_by,omitzero"`         // whose result is stored
 	ResultGen  int64     `json:"result_generation,omitzero"` // its generation
+	ArgsFrom   int64     `json:"args_from,omitempty"`        // the oldest version of the args since the last erasure
+	Erased     bool      `json:"erased,omitempty"`           // the args are gone
 }
 
 const transitionColumns = `t.id, t.xid::text::bigint, t.job_id, t.kind, t.queue, t.type::text, t.at,

@@ -64,3 +64,37 @@ func TestTheLastMigrationCanBeTakenBackAndMadeAgain(t *testing.T) {
 }
 
 const jobsSQL = `select string_agg(concat_ws('|', id, state, generation, revision, attempt_id, attempt_end, result), e'\n' order by id) from fenceline.jobs`
+
+// A migration that is not the last is taken back on the way down, with what it
+// had kept, and made again.
+func TestTheOperatorsVerbsCanBeTakenBackWithJobsThatUsedThem(t *testing.T) {
+	f := open(t)
+	id := f.in(store.Completed)
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), raw(`"other"`)); err != nil {
+		t.Fatal(err)
+	}
+	f.operate(f.Note, id)
+	f.operate(f.Terminate, id)
+	f.operate(f.Erase, f.in(store.Discarded))
+	jobs := value[string](f, jobsSQL)
+	for value[int](f, "select max(version_id) from fenceline.schema_version") >= 15 {
+		if err := store.MigrateDown(f.ctx, f.url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := value[string](f, jobsSQL); got != jobs || value[bool](f, "select to_regclass('fenceline.args_versions') is not null") {
+		t.Errorf("the jobs were\n%s\nand are\n%s", jobs, got)
+	}
+	if err := store.Migrate(f.ctx, f.url); err != nil {
+		t.Fatal(err)
+	}
+	id = f.in(store.Discarded)
+	f.operate(f.Erase, id)
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), raw(`1`)); err != nil {
+		t.Error(err)
+	}
+	_, h := f.history(id)
+	if len(h.Violations)+len(h.Differences(f.job(id))) != 0 {
+		t.Error(h.Violations, h.Differences(f.job(id)))
+	}
+}

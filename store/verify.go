@@ -27,7 +27,7 @@ type Report struct {
 const maxViolations = 1000
 
 // Verify holds every job's row against its transitions, and the transitions
-// against the invariants I1 to I10, in one snapshot. It reads everything once,
+// against the invariants I1 to I11, in one snapshot. It reads everything once,
 // in the order of the jobs, and keeps one job in memory at a time. A job whose
 // log was shortened is held against its baseline and what followed; a log whose
 // job was removed must end the job, early enough.
@@ -49,7 +49,7 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
 	v.JobsBefore, v.LogBefore = gone.JobsBefore, gone.LogBefore
-	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkDetails} {
+	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkErased, v.checkDetails} {
 		if err := pass(ctx, tx); err != nil {
 			return Report{}, fmt.Errorf("verify: %w", err)
 		}
@@ -71,8 +71,8 @@ func (v *verifier) add(found ...Violation) {
 }
 
 // replay folds each job's log and compares it with the row (I1 to I5, I7, I9)
-// and with its follow-ups (I10). Logs and follow-ups come through cursors beside
-// the rows, all in the order of the jobs.
+// and with its follow-ups (I10) and kept args (I11). Logs, follow-ups and args come
+// through cursors beside the rows, all in the order of the jobs.
 func (v *verifier) replay(ctx context.Context, tx pgx.Tx) error {
 	for _, cursor := range []string{
 		`declare rows no scroll cursor for
@@ -81,6 +81,8 @@ func (v *verifier) replay(ctx context.Context, tx pgx.Tx) error {
 		select ` + transitionColumns + ` from fenceline.transitions t order by t.job_id, t.id`,
 		`declare follow_ups no scroll cursor for
 		select j.parent_id, count(*) from fenceline.jobs j where j.parent_id is not null group by j.parent_id order by j.parent_id`,
+		`declare versions no scroll cursor for
+		select a.job_id, count(*) from fenceline.args_versions a group by a.job_id order by a.job_id`,
 	} {
 		if _, err := tx.Exec(ctx, cursor); err != nil {
 			return err
@@ -89,6 +91,7 @@ func (v *verifier) replay(ctx context.Context, tx pgx.Tx) error {
 	jobs := &reader[Job]{tx: tx, fetch: "fetch 2000 from rows", scan: scanJob}
 	log := &reader[Transition]{tx: tx, fetch: "fetch 5000 from log", scan: scanTransition}
 	followUps := &reader[family]{tx: tx, fetch: "fetch 5000 from follow_ups", scan: pgx.RowToStructByPos[family]}
+	versions := &reader[family]{tx: tx, fetch: "fetch 5000 from versions", scan: pgx.RowToStructByPos[family]}
 	for {
 		j, more, err := jobs.next(ctx)
 		if err != nil {
@@ -103,6 +106,9 @@ func (v *verifier) replay(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		if err := v.checkFollowUps(ctx, j.ID, h.FollowUps, followUps); err != nil {
+			return err
+		}
+		if err := v.checkVersions(ctx, j.ID, h.ArgsVersion-h.ArgsFrom, versions); err != nil {
 			return err
 		}
 	}
@@ -184,9 +190,26 @@ func (v *verifier) orphan(h History, first Transition) {
 	}
 }
 
-// family is how many follow-ups a job has.
+// family is how many follow-ups, or kept versions of its args, a job has.
 type family struct {
 	Parent, N int64
+}
+
+// checkVersions holds I11 for what is kept: each version since the last erasure
+// but the present one. They go with their job.
+func (v *verifier) checkVersions(ctx context.Context, job, replaced int64, versions *reader[family]) error {
+	f, more, err := versions.next(ctx)
+	if err != nil {
+		return err
+	}
+	if !more || f.Parent > job {
+		versions.unread(f, more)
+		f = family{Parent: job}
+	}
+	if f.N != replaced {
+		v.add(Violation{Invariant: "I11", JobID: job, Message: fmt.Sprintf("its args were replaced %d times; %d versions are kept", replaced, f.N)})
+	}
+	return nil
 }
 
 // checkFollowUps holds I10: a parent's follow-ups are exactly those that its
@@ -242,6 +265,27 @@ func (v *verifier) checkResidue(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+// checkErased holds what I11 says of erased jobs: nothing is left of what they were
+// given and made.
+func (v *verifier) checkErased(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, `
+		select j.id from fenceline.jobs j
+		where j.erased_at is not null
+		  and (j.args <> '{}' or j.result is not null or octet_length(j.request_hash) > 0
+		       or exists (select from fenceline.attempt_outputs o where o.job_id = j.id)
+		       or exists (select from fenceline.attempt_errors e where e.job_id = j.id and (e.message <> '' or e.trace is not null)))
+		limit 100`)
+	if err != nil {
+		return err
+	}
+	var id int64
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		v.add(Violation{Invariant: "I11", JobID: id, Message: "it was erased, and something is left of its payload"})
+		return nil
+	})
+	return err
+}
+
 // checkDetails holds I8 as far as shape can show it: a transition's detail has
 // no field but the known small ones.
 func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
@@ -249,8 +293,11 @@ func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 		select t.job_id, t.id from fenceline.transitions t
 		where t.detail is not null
 		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'before', 'count',
-		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation', 'operation'] <> '{}'
-		       or octet_length(t.detail::text) > 512)
+		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation', 'operation',
+		         'request', 'args_version', 'restored', 'priority', 'priority_was',
+		         'queue_was', 'run_at_was', 'max_attempts_was', 'tag_added', 'tag_removed', 'copy', 'copy_of',
+		         'args_from', 'erased'] <> '{}'
+		       or octet_length(t.detail::text) > 4096)
 		limit 100`)
 	if err != nil {
 		return err

@@ -55,8 +55,17 @@ func (f *fixture) cast() map[string]int64 {
 func TestVerifyFindsEachInvariantThatIsBrokenInTheDatabase(t *testing.T) {
 	f := open(t)
 	jobs := f.cast()
+	change := store.Change{NewArgs: raw(`"other"`), Priority: priority(2), AddTag: "vip", Queue: "moved", RunAt: time.Now().Add(time.Hour)}
+	for _, waiting := range []string{"ready", "late"} { // out of the way of the next
+		if _, err := f.Amend(f.ctx, f.seen(jobs[waiting]), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs["gone"] = f.enqueue(store.Request{Args: json.RawMessage(`"gone"`)})
+	f.fail("a", store.Failure{Lease: f.claim("a"), Permanent: true, Output: "said"})
+	f.operate(f.Erase, jobs["gone"])
 	whole := f.verify()
-	if !whole.OK || whole.Violations == nil || len(whole.Violations) != 0 || whole.Jobs != 8 || whole.Refused != 1 {
+	if !whole.OK || whole.Violations == nil || len(whole.Violations) != 0 || whole.Jobs != 9 || whole.Refused != 1 {
 		t.Fatalf("the unbroken database: %+v", whole)
 	}
 	last := func(job, typ string) string {
@@ -94,9 +103,22 @@ func TestVerifyFindsEachInvariantThatIsBrokenInTheDatabase(t *testing.T) {
 		{"I7", "failed", `update fenceline.transitions set attempts_used = 0 where id = ` + last("failed", "failed")},
 		{"I7", "running", `update fenceline.transitions set attempts_used = 11 where id = ` + last("running", "claimed")},
 		{"I8", "late", `update fenceline.transitions set detail = detail || '{"result": "4111 1111"}' where id = ` + last("late", "rejected")},
-		{"I8", "failed", `update fenceline.transitions set detail = jsonb_build_object('class', repeat('x', 600)) where id = ` + last("failed", "failed")},
+		{"I8", "failed", `update fenceline.transitions set detail = jsonb_build_object('class', repeat('x', 4200)) where id = ` + last("failed", "failed")},
 		{"I9", "ended", `insert into fenceline.transitions (job_id, type, generation, attempt_id, revision, from_state, to_state, attempts_used, max_attempts, kind, queue)
 			select job_id, 'completed', generation, attempt_id, revision + 1, 'terminated', 'completed', attempts_used, max_attempts, kind, queue from fenceline.transitions where id = ` + last("ended", "terminated")},
+		{"I11", "ready", `delete from fenceline.args_versions`},
+		{"I11", "late", `insert into fenceline.args_versions select job_id, 7 + version, replaced_at, replaced_by, args from fenceline.args_versions`},
+		{"I11", "done", `insert into fenceline.args_versions select ` + id("done") + `, version, replaced_at, replaced_by, args from fenceline.args_versions where job_id = ` + id("late")},
+		{"I11", "gone", `update fenceline.jobs set args = '1' where id = ` + id("gone")},
+		{"I11", "gone", `update fenceline.jobs set request_hash = '1', key = 'k' where id = ` + id("gone")},
+		{"I11", "gone", `update fenceline.attempt_errors set message = 'x' where job_id = ` + id("gone")},
+		{"I11", "gone", `insert into fenceline.attempt_outputs select job_id, generation, at, attempt_id, 'x' from fenceline.attempt_errors where job_id = ` + id("gone")},
+		{"I5", "gone", `update fenceline.jobs set erased_at = null where id = ` + id("gone")},
+		{"I5", "done", `update fenceline.jobs set erased_at = now() where id = ` + id("done")},
+		{"I5", "ready", `update fenceline.jobs set args_version = 3 where id = ` + id("ready")},
+		{"I5", "ready", `update fenceline.jobs set priority = 3 where id = ` + id("ready")},
+		{"I5", "ready", `update fenceline.jobs set queue = 'default' where id = ` + id("ready")},
+		{"I5", "ready", `update fenceline.jobs set tags = null where id = ` + id("ready")},
 		{"I10", "done", `delete from fenceline.jobs where follow_name = 'mail'`},
 		{"I10", "ready", `insert into fenceline.jobs (kind, parent_id, follow_name) values ('mail', ` + id("ready") + `, 'mail')`},
 		{"I10", "done", `update fenceline.transitions set detail = null where id = ` + last("done", "completed")},
@@ -119,7 +141,7 @@ func TestVerifyFindsEachInvariantThatIsBrokenInTheDatabase(t *testing.T) {
 // takes the change back: the report is made of what was changed alone.
 func (f *fixture) broken(sql string, look func(store.Report)) {
 	f.t.Helper()
-	tables := []string{"jobs", "transitions", "attempt_errors", "attempt_outputs"}
+	tables := []string{"jobs", "args_versions", "transitions", "attempt_errors", "attempt_outputs"}
 	for _, table := range tables {
 		f.exec(fmt.Sprintf("create temporary table kept_%s as select * from fenceline.%s", table, table))
 	}

@@ -81,7 +81,7 @@ func (f *fixture) wholeLife() (told []string) {
 func TestTheWholeLifeOfJobsWorksBeyond32Bits(t *testing.T) {
 	f := open(t)
 	small := f.wholeLife()
-	f.exec("truncate fenceline.jobs, fenceline.transitions, fenceline.attempt_errors, fenceline.unknown_writes, fenceline.audit")
+	f.exec("truncate fenceline.jobs, fenceline.args_versions, fenceline.transitions, fenceline.attempt_errors, fenceline.unknown_writes, fenceline.audit")
 	names := value[[]string](f, `select array_agg(format('%I.%I', schemaname, sequencename)) from pg_sequences where schemaname = 'fenceline' and sequencename not like 'schema_version%'`)
 	if len(names) < 4 {
 		t.Fatalf("sequences %v", names)

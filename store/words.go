@@ -50,8 +50,26 @@ const (
 	TypeReleased   Type = "released"
 	TypeRequeued   Type = "requeued"
 	TypeTerminated Type = "terminated"
-	TypeBaseline   Type = "baseline" // stands for dropped older transitions; a fold may start here
+	TypeAmended    Type = "amended"    // an operator changed what it is worked with
+	TypeErased     Type = "erased"     // an operator removed its payload
+	TypeNoted      Type = "noted"      // an operator wrote something down
+	TypeDuplicated Type = "duplicated" // an operator enqueued another job like it
+	TypeBaseline   Type = "baseline"   // stands for dropped older transitions; a fold may start here
 )
+
+// operatorTypes are the types of operators' actions, whose reason is a person's
+// words.
+const operatorTypes = `('requeued', 'terminated', 'amended', 'erased', 'noted', 'duplicated')`
+
+// Operated reports whether an operator's action is recorded, so that the reason is
+// a person's words.
+func (t Type) Operated() bool {
+	switch t {
+	case TypeRequeued, TypeTerminated, TypeAmended, TypeErased, TypeNoted, TypeDuplicated:
+		return true
+	}
+	return false
+}
 
 // Op is the verb that a refused write offered.
 type Op string

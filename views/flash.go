@@ -22,6 +22,11 @@ const (
 	FlashCancelled       Flash = "operation-cancelled"
 
 	FlashIncident Flash = "incident-changed"
+
+	FlashAmended    Flash = "amended"
+	FlashNoted      Flash = "noted"
+	FlashDuplicated Flash = "duplicated"
+	FlashErased     Flash = "erased"
 )
 
 var flashTexts = map[Flash]string{
@@ -37,6 +42,11 @@ var flashTexts = map[Flash]string{
 	FlashOperationPaused: "Paused between two steps.",
 	FlashOperationGoesOn: "Resumed. It goes on where it stopped.",
 	FlashCancelled:       "Cancelled. What had been done stays done.",
+
+	FlashAmended:    "Changed. What the job was is on its timeline.",
+	FlashNoted:      "Noted on the job’s timeline.",
+	FlashDuplicated: "Duplicated. This is the new job; both timelines name the other.",
+	FlashErased:     "Erased. The timeline stays; nothing brings the payload back.",
 
 	FlashIncident: "Done, and on the incident’s timeline.",
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,8 +48,15 @@ func samplePages() map[string]templ.Component {
 		"job-apart":       jobSample(hoursApart()),
 		"job-ugly":        Job(JobPage{Frame: frame(), View: uglyView()}),
 		"conflict":        Action(sampleConflict()),
-		"action-422":      Action(ActionPage{Frame: frame(), Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}),
-		"reveal":          Reveal(RevealPage{frame(), twoWorkers().job, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
+		"action-422":      Action(ActionPage{Frame: frame(), Form: ActionForm{Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}}),
+		"reveal":          Reveal(RevealPage{frame(), twoWorkers().job, 0, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
+		"job-changed":     jobSample(changed()),
+		"job-erased":      jobSample(changed().at(90 * time.Second).erase()),
+		"job-viewer":      viewerSample(),
+		"reveal-version":  Reveal(RevealPage{frame(), changed().job, 1, store.Payload{Args: json.RawMessage(`{"customer_id":1}`)}}),
+		"reveal-erased":   Reveal(RevealPage{frame(), changed().erase().job, 0, store.Payload{}}),
+		"conflict-args":   Action(argsConflict()),
+		"action-amend":    Action(ActionPage{Frame: frame(), Form: uglyAmendment()}),
 		"error":           Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
 }
@@ -247,6 +255,7 @@ func uglyView() store.JobView {
 	v.History = store.Fold(v.Transitions)
 	v.Masked.Args, _ = json.Marshal(hostile)
 	v.Errors = []store.AttemptFailure{{AttemptError: store.AttemptError{Class: hostile[0], Message: all, Trace: all}, Output: all, At: sampleNow, Generation: 1}}
+	v.Versions = []store.ArgsVersion{{Version: 2, ReplacedAt: sampleNow, ReplacedBy: all, Reason: all, Bytes: 1 << 20}, {Version: 1, ReplacedAt: sampleNow, ReplacedBy: hostile[0], Bytes: 3}}
 	v.Job.ParentID = 1
 	v.Children = uglyJobs()[:2]
 	v.Children[0].FollowName = all
@@ -259,7 +268,7 @@ func sampleConflict() ActionPage {
 	p.at(50 * time.Second).complete()
 	p.at(51 * time.Second).requeue("numbers were wrong")
 	since := p.log[len(p.log)-2:]
-	return ActionPage{Frame: frame(), Action: store.ActionTerminate, Job: p.job, Since: since, Reason: "It has run for too long.",
+	return ActionPage{Frame: frame(), Since: since, Form: ActionForm{Action: store.ActionTerminate, Job: p.job, Typed: url.Values{FieldReason: {"It has run for too long."}}},
 		Conflict: &store.ConflictError{Action: store.ActionTerminate, Why: store.ConflictChanged, Seen: seen, Job: p.job}}
 }
 

@@ -156,6 +156,7 @@ var whySkipped = map[store.Conflict]string{
 	store.ConflictChanged:        "changed since it was looked at",
 	store.ConflictAlreadyWaiting: "already waiting to be claimed",
 	store.ConflictAlreadyEnded:   "has already ended",
+	store.ConflictErased:         "its arguments were erased",
 	store.ConflictGone:           "is no longer there",
 	store.ConflictBusy:           "was kept locked by another session",
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -59,24 +60,30 @@ type JobPage struct {
 	Full  bool            // shows every lane and transition instead of the newest
 }
 
-// ActionPage is the form of a requeue or terminate on a page of its own: what
-// a refused action answers with, and what a link without script opens. The
-// typed reason is kept.
+// ActionPage is the form of an action on a page of its own: what a refused one
+// answers with. What was typed is kept.
 type ActionPage struct {
 	Frame
-	Action   store.Action
-	Job      store.Job            // as it is now
+	Form     ActionForm
 	Conflict *store.ConflictError // why it was refused (409); nil otherwise
 	Since    []store.Transition   // what happened after the revision that was seen, oldest first
-	Problem  *store.InvalidError  // which field cannot be accepted (422); nil otherwise
-	Reason   string               // as it was typed
+}
+
+// ActionForm is the form of an operator's action on one job.
+type ActionForm struct {
+	Action   store.Action
+	Job      store.Job           // as it is now; the form is bound to its revision
+	Versions []store.ArgsVersion // what can be restored
+	Typed    url.Values          // by field; nil where nothing was typed yet
+	Problem  *store.InvalidError // which field cannot be accepted (422); nil otherwise
 }
 
 // RevealPage shows a job's payload unmasked. It must be sent with no-store.
 type RevealPage struct {
 	Frame
-	Job     store.Job
-	Payload store.Payload
+	Job     store.Job     // as it was right before
+	Version int64         // the one whose args are shown, alone; 0 for all that the job has now
+	Payload store.Payload // without args where they were erased
 }
 
 // ErrorPage says that a request could not be served.

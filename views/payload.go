@@ -3,7 +3,10 @@ package views
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"unicode/utf8"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 const (
@@ -52,4 +55,23 @@ func depth(raw []byte) int {
 		}
 	}
 	return most
+}
+
+// tooLong reports whether the page shows only a part of the args, which must not
+// become all of them.
+func (p RevealPage) tooLong() bool {
+	_, cut := PrettyJSON(p.Payload.Args)
+	return cut
+}
+
+// form begins with the args that the page shows.
+func (p RevealPage) form() ActionForm {
+	text, _ := PrettyJSON(p.Payload.Args)
+	return ActionForm{Action: argsActions(p.Job)[0], Job: p.Job, Typed: url.Values{FieldArgs: {text}}}
+}
+
+// restoreForm offers the versions of a job's args that are kept, the newest first.
+func restoreForm(v store.JobView) ActionForm {
+	return ActionForm{Action: argsActions(v.Job)[0], Job: v.Job, Versions: v.Versions,
+		Typed: url.Values{FieldRestore: {decimal(v.Versions[0].Version)}}}
 }

@@ -12,20 +12,21 @@ import (
 // play writes a job's transitions as the store would, so that tests lay out
 // and tell histories that can happen. Times are offsets from its start.
 type play struct {
-	start time.Time
-	now   time.Time
-	job   store.Job
-	log   []store.Transition
-	fails []store.AttemptFailure
-	lease time.Duration
-	ids   map[int64]uuid.UUID
+	start    time.Time
+	now      time.Time
+	job      store.Job
+	log      []store.Transition
+	fails    []store.AttemptFailure
+	versions []store.ArgsVersion
+	lease    time.Duration
+	ids      map[int64]uuid.UUID
 }
 
 func newPlay() *play {
 	start := time.Date(2026, 11, 3, 14, 1, 58, 911e6, time.UTC)
 	p := &play{start: start, now: start, lease: 30 * time.Second, ids: map[int64]uuid.UUID{}}
 	p.job = store.Job{ID: 70412, Kind: "report", Queue: "reports", Key: "monthly-report/2026-11/acme",
-		State: store.Available, Revision: 1, MaxAttempts: 5, CreatedAt: start, RunAt: start, EnqueuedBy: "billing", ArgsBytes: 412}
+		State: store.Available, Revision: 1, MaxAttempts: 5, CreatedAt: start, RunAt: start, EnqueuedBy: "billing", ArgsBytes: 412, ArgsVersion: 1}
 	p.add(store.Transition{Type: store.TypeEnqueued, To: store.Available, Actor: "billing"})
 	return p
 }
@@ -141,7 +142,7 @@ func (p *play) shorten() *play {
 }
 
 func (p *play) view() store.JobView {
-	v := store.JobView{Now: p.now, Job: p.job, Transitions: p.log, History: store.Fold(p.log), Errors: p.fails,
+	v := store.JobView{Now: p.now, Job: p.job, Transitions: p.log, History: store.Fold(p.log), Errors: p.fails, Versions: p.versions,
 		Masked: store.Payload{Args: json.RawMessage(`{"customer_id":"•••","month":"•••","recipients":["•••"]}`)}}
 	if p.job.ResultGeneration != 0 {
 		v.Masked.Result = json.RawMessage(`{"rows":"•••"}`)

@@ -79,6 +79,9 @@ func (s *tale) state(v store.JobView) {
 	case store.Terminated:
 		s.terminated(v)
 	}
+	if at := v.Job.ErasedAt; !at.IsZero() && v.Job.State != store.Completed {
+		s.say(" Its payload was erased at ", at, ".")
+	}
 }
 
 func attempt(generation int64) string { return "Attempt " + decimal(generation) }
@@ -114,7 +117,11 @@ func (s *tale) running(v store.JobView) {
 
 func (s *tale) available(v store.JobView) {
 	if a := lastAction(v); a != nil && a.Type == store.TypeRequeued && newest(v, *a) {
-		s.action(*a, "put it back")
+		did := "put it back"
+		if a.Detail.ArgsVersion != 0 {
+			did += " with other arguments"
+		}
+		s.action(*a, did)
 		s.say(" It waits to be claimed; the next attempt will be ", decimal(v.Job.Generation+1), ".")
 		return
 	}
@@ -127,6 +134,10 @@ func (s *tale) available(v store.JobView) {
 }
 
 func (s *tale) completed(v store.JobView) {
+	if !v.Job.ErasedAt.IsZero() {
+		s.say("A result was accepted at ", v.Job.FinishedAt, "; it was erased at ", v.Job.ErasedAt, ".")
+		return
+	}
 	s.say(attempt(v.Job.ResultGeneration), "’s result was accepted at ", v.Job.FinishedAt, ".")
 }
 

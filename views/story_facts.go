@@ -32,16 +32,36 @@ func laneBefore(v store.JobView, generation int64) *store.Lane {
 	return l
 }
 
+// lastAction is the newest that moved the job; a note or a change of its
+// conditions tells nothing of where it stands.
 func lastAction(v store.JobView) *store.Transition {
-	if n := len(v.History.Actions); n > 0 {
-		return &v.History.Actions[n-1]
+	for i := len(v.History.Actions) - 1; i >= 0; i-- {
+		if t := v.History.Actions[i].Type; t == store.TypeRequeued || t == store.TypeTerminated {
+			return &v.History.Actions[i]
+		}
 	}
 	return nil
 }
 
 // newest reports whether nothing but refusals happened after an action.
 func newest(v store.JobView, a store.Transition) bool {
-	return a.Revision == v.Job.Revision
+	later := int64(0) // what changed since and moved nothing
+	for _, t := range v.History.Actions {
+		if t.Revision > a.Revision && t.From == t.To {
+			later++
+		}
+	}
+	return a.Revision+later == v.Job.Revision
+}
+
+// lastNote is what somebody wrote down last; nil where nobody did.
+func lastNote(v store.JobView) *store.Transition {
+	for i := len(v.History.Actions) - 1; i >= 0; i-- {
+		if v.History.Actions[i].Type == store.TypeNoted {
+			return &v.History.Actions[i]
+		}
+	}
+	return nil
 }
 
 // newestRefusal finds the last refused write of all attempts and counts them.

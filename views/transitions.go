@@ -104,10 +104,59 @@ func note(t store.Transition) string {
 		return followUpNote(t.Detail)
 	case store.TypeBaseline:
 		return "stands for " + Plural(int64(t.Detail.Count), "earlier transition") + ", since removed"
+	case store.TypeRequeued, store.TypeAmended:
+		return argsNote(t.Detail)
+	case store.TypeErased:
+		return "arguments, result and texts are gone"
 	case store.TypeFailed, store.TypeExpired:
 		return "now " + string(t.To)
 	}
 	return ""
+}
+
+// argsNote tells of other args.
+func argsNote(d store.Detail) string {
+	switch {
+	case d.ArgsVersion == 0:
+		return ""
+	case d.Restored != 0:
+		return "with the arguments of version " + decimal(d.Restored) + " again, now version " + decimal(d.ArgsVersion)
+	}
+	return "with other arguments, version " + decimal(d.ArgsVersion)
+}
+
+// amendment is one thing that an operator changed.
+type amendment struct {
+	what, was, now string
+	from, to       time.Time // of a time
+}
+
+// amendments lists what a transition changed of a job's conditions.
+func amendments(t store.Transition) []amendment {
+	if t.Type != store.TypeAmended {
+		return nil
+	}
+	var out []amendment
+	d := t.Detail
+	if d.Priority != nil && d.PriorityWas != nil {
+		out = append(out, amendment{what: "priority", was: decimal(int64(*d.PriorityWas)), now: decimal(int64(*d.Priority))})
+	}
+	if d.QueueWas != "" {
+		out = append(out, amendment{what: "queue", was: d.QueueWas, now: t.Queue})
+	}
+	if !d.RunAtWas.IsZero() {
+		out = append(out, amendment{what: "due", from: d.RunAtWas, to: t.RunAt})
+	}
+	if d.BudgetWas != 0 {
+		out = append(out, amendment{what: "attempts", was: decimal(int64(d.BudgetWas)), now: decimal(int64(t.MaxAttempts))})
+	}
+	if d.TagAdded != "" {
+		out = append(out, amendment{what: "tag added", now: d.TagAdded})
+	}
+	if d.TagRemoved != "" {
+		out = append(out, amendment{what: "tag removed", now: d.TagRemoved})
+	}
+	return out
 }
 
 func leaseText(t store.Transition) string {

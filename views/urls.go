@@ -18,6 +18,10 @@ const (
 	RouteJob       = "/jobs/:id"
 	RouteRequeue   = "/jobs/:id/requeue"   // POST; GET shows the form alone
 	RouteTerminate = "/jobs/:id/terminate" // POST; GET shows the form alone
+	RouteAmend     = "/jobs/:id/amend"     // POST
+	RouteNote      = "/jobs/:id/note"      // POST
+	RouteDuplicate = "/jobs/:id/duplicate" // POST
+	RouteErase     = "/jobs/:id/erase"     // POST
 	RouteReveal    = "/jobs/:id/reveal"    // POST
 	RouteStream    = "/stream"
 )
@@ -27,6 +31,9 @@ const (
 const (
 	FieldReason  = "reason"  // an operator's reason, at most [store.MaxReason] bytes
 	FieldSeen    = "seen"    // the revision that the form was made from, decimal
+	FieldArgs    = "args"    // other args, as JSON
+	FieldRestore = "restore" // the version of the args that is to be the present one again
+	FieldVersion = "version" // reveal: of the args; empty for what the job has now
 	FieldAs      = "as"      // reveal: [AsPage] or [AsFile]
 	FieldPart    = "part"    // reveal as a file: "args" or "result"
 	ParamDone    = "done"    // the code of a [Flash]
@@ -51,6 +58,17 @@ const (
 	AsFile       = "file"    // a reveal sent as a download
 	TopicHome    = "home"    // the triage page
 	TopicJobs    = "jobs"    // the list of jobs
+)
+
+// The fields of what an operator changes of a job; empty leaves it as it is. They
+// are named as in the API. The queue's is [ParamQueue].
+const (
+	FieldQueue       = ParamQueue
+	FieldPriority    = "priority"
+	FieldRunAt       = "run_at" // a time in UTC, or a delay as +5m
+	FieldMaxAttempts = "max_attempts"
+	FieldAddTag      = "add_tag"
+	FieldRemoveTag   = "remove_tag"
 )
 
 // TopicJob names one job's topic on the stream.
@@ -95,12 +113,14 @@ func (u URLs) Lanes(id, generation int64, full bool) string {
 	return withQuery(u.Job(id), q)
 }
 
+var actionRoutes = map[store.Action]string{
+	store.ActionRequeue: RouteRequeue, store.ActionTerminate: RouteTerminate, store.ActionAmend: RouteAmend,
+	store.ActionNote: RouteNote, store.ActionDuplicate: RouteDuplicate, store.ActionErase: RouteErase,
+}
+
 // Action returns the address to which an operator's action is posted.
 func (u URLs) Action(id int64, action store.Action) string {
-	if action == store.ActionTerminate {
-		return u.of(RouteTerminate, id)
-	}
-	return u.of(RouteRequeue, id)
+	return u.of(actionRoutes[action], id)
 }
 
 // Reveal returns the address to which a reveal is posted.

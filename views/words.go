@@ -78,6 +78,4 @@ var reasonWords = map[string]string{
 func ReasonWords(reason string) string { return reasonWords[reason] }
 
 // byOperator reports whether a transition's reason is an operator's own text.
-func byOperator(t store.Type) bool {
-	return t == store.TypeRequeued || t == store.TypeTerminated
-}
+func byOperator(t store.Type) bool { return t.Operated() }

@@ -145,29 +145,3 @@ func transitionsPage(found []store.Transition, limit int) transitionsJSON {
 	}
 	return out
 }
-
-func (s *Server) apiRequeue(c echo.Context) error   { return s.apiAct(c, store.ActionRequeue) }
-func (s *Server) apiTerminate(c echo.Context) error { return s.apiAct(c, store.ActionTerminate) }
-
-// apiAct is an operator's action by a program. It must say which revision it
-// looked at.
-func (s *Server) apiAct(c echo.Context, action store.Action) error {
-	id, err := apiID(c)
-	if err != nil {
-		return err
-	}
-	p := store.OperatorParams{JobID: id, Actor: s.actor(c)}
-	err = readJSON(c, fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})})
-	if err != nil {
-		return err
-	}
-	ctx := c.Request().Context()
-	if _, err := s.operate(ctx, action, p); err != nil {
-		return err
-	}
-	job, err := s.whole(c, id)
-	if err != nil {
-		return err
-	}
-	return sendJSON(c, http.StatusOK, job)
-}

@@ -37,6 +37,8 @@ type jobJSON struct {
 	EnqueuedBy       *string  `json:"enqueued_by"`
 	ParentID         *string  `json:"parent_id"`
 	FollowName       *string  `json:"follow_name"`
+	ArgsVersion      int64    `json:"args_version"`
+	ErasedAt         *string  `json:"erased_at"`
 }
 
 // wholeJob is a job with its payload, digit for digit as it is stored, and its
@@ -94,6 +96,7 @@ func jobOf(j store.Job) jobJSON {
 		ResultAttemptID: orNullID(j.ResultAttemptID), ResultGeneration: orNullNumber(j.ResultGeneration),
 		CreatedAt: instantText(j.CreatedAt), RunAt: instantText(j.RunAt), FinishedAt: orNullTime(j.FinishedAt),
 		EnqueuedBy: orNull(j.EnqueuedBy), ParentID: orNullNumberText(j.ParentID), FollowName: orNull(j.FollowName),
+		ArgsVersion: j.ArgsVersion, ErasedAt: orNullTime(j.ErasedAt),
 	}
 }
 

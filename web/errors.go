@@ -59,6 +59,8 @@ func explain(err error) *problem {
 		return known
 	case errors.Is(err, store.ErrNotFound):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
+	case errors.Is(err, store.ErrNoVersion):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such version of this job’s args, or it is kept no longer."}
 	case errors.Is(err, store.ErrNoOperation):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such operation, or it ended more than 30 days ago."}
 	case errors.Is(err, store.ErrNoIncident):
@@ -76,7 +78,7 @@ func explain(err error) *problem {
 	case errors.As(err, &key):
 		return &problem{Status: 409, Code: "key_conflict", Message: "belongs to job " + decimal(key.JobID) + ", which was enqueued by a different request", Field: "key"}
 	case errors.As(err, &conflict):
-		return &problem{Status: 409, Code: string(conflict.Why), Message: conflict.Error(), Job: &conflict.Job}
+		return &problem{Status: 409, Code: string(conflict.Why), Message: conflict.Error(), Field: conflict.Field, Job: &conflict.Job}
 	case errors.Is(err, store.ErrNoWorker):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such worker: it never was, or it ended more than a week ago."}
 	case errors.As(err, &control):

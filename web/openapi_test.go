@@ -163,6 +163,28 @@ func kindOf(v any) string {
 	return "object"
 }
 
+// told checks an answer of the API against the document.
+func (d specification) told(t *testing.T, a answer, method, path string) map[string]any {
+	t.Helper()
+	var op struct {
+		Responses map[string]struct {
+			Content map[string]struct{ Schema any }
+		}
+	}
+	if err := json.Unmarshal(d.Paths[path][method], &op); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	told, is := op.Responses[fmt.Sprint(a.status)]
+	if !is {
+		t.Fatalf("%s %s answers %d, which is not told: %s", method, path, a.status, excerpt(a.body))
+	}
+	v := a.json(t)
+	if wrong := d.fits("answer", told.Content["application/json"].Schema, any(v)); wrong != "" {
+		t.Errorf("%s %s: %s in %s", method, path, wrong, excerpt(a.body))
+	}
+	return v
+}
+
 // odd are names that a path could not hold.
 var odd = []string{"a/b", "..", "100%", "%2F", "a b+c&d=e;f", "ünïcödé ⚙", "?q=1#x", `"><script>`, strings.Repeat("x", 200), "-", "a\u202eb"}
 
@@ -171,23 +193,7 @@ func TestQueuesKindsAndWorkersOfEveryNameAnswerAsTheDocumentSays(t *testing.T) {
 	d := readSpecification(t)
 	answer := func(a answer, method, path string) map[string]any {
 		t.Helper()
-		var op struct {
-			Responses map[string]struct {
-				Content map[string]struct{ Schema any }
-			}
-		}
-		if err := json.Unmarshal(d.Paths[path][method], &op); err != nil {
-			t.Fatalf("%s %s: %v", method, path, err)
-		}
-		told, is := op.Responses[fmt.Sprint(a.status)]
-		if !is {
-			t.Fatalf("%s %s answers %d, which is not told: %s", method, path, a.status, excerpt(a.body))
-		}
-		v := a.json(t)
-		if wrong := d.fits("answer", told.Content["application/json"].Schema, any(v)); wrong != "" {
-			t.Errorf("%s %s: %s in %s", method, path, wrong, excerpt(a.body))
-		}
-		return v
+		return d.told(t, a, method, path)
 	}
 	quoted := func(s string) string { raw, _ := json.Marshal(s); return string(raw) }
 	for i, name := range odd {

@@ -102,12 +102,17 @@ func (s *Server) askToSignIn(c echo.Context) error {
 	mode := r.Header.Get("Sec-Fetch-Mode")
 	if !readOnly(r.Method) {
 		sent, err := form(c)
-		if err != nil {
+		var large *http.MaxBytesError
+		if err != nil && !errors.As(err, &large) {
 			return err
 		}
 		p := s.signInPage(c)
-		p.Kept = views.Kept{Path: r.URL.Path, Form: keepable(sent)}
-		p.Problem = "You are not signed in any more. Nothing was changed; what you typed is kept until you are."
+		if large != nil || sent.Has(views.FieldArgs) {
+			p.Problem = "You are not signed in any more. Nothing was changed. A job’s arguments are kept nowhere else: what you typed is still there when you go back in your browser, having signed in in another tab."
+		} else {
+			p.Kept = views.Kept{Path: r.URL.Path, Form: keepable(sent)}
+			p.Problem = "You are not signed in any more. Nothing was changed; what you typed is kept until you are."
+		}
 		return page(c, http.StatusUnauthorized, views.SignIn(p))
 	}
 	if mode != "" && mode != "navigate" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -50,8 +51,12 @@ func (s *Server) routes() []route {
 		{path: views.RouteJobs, method: get, handler: s.jobs, what: "the list of jobs that a search selects"},
 		{path: views.RouteSearch, method: post, handler: s.search, what: "read the search form, keep what may stand in no address, and show the list"},
 		{path: views.RouteJob, method: get, handler: s.job, what: "one job: lanes, transitions, errors, masked payload"},
-		{path: views.RouteRequeue, method: post, handler: s.requeue, what: "requeue, bound to the revision seen"},
-		{path: views.RouteTerminate, method: post, handler: s.terminate, what: "terminate, bound to the revision seen"},
+		{path: views.RouteRequeue, method: post, handler: s.act(store.ActionRequeue, views.FlashRequeued), what: "requeue, bound to the revision seen"},
+		{path: views.RouteTerminate, method: post, handler: s.act(store.ActionTerminate, views.FlashTerminated), what: "terminate, bound to the revision seen"},
+		{path: views.RouteAmend, method: post, handler: s.act(store.ActionAmend, views.FlashAmended), what: "change what a job is worked with, bound to the revision seen"},
+		{path: views.RouteNote, method: post, handler: s.act(store.ActionNote, views.FlashNoted), what: "write a note on a job's timeline"},
+		{path: views.RouteDuplicate, method: post, handler: s.act(store.ActionDuplicate, views.FlashDuplicated), what: "enqueue a new job like this one"},
+		{path: views.RouteErase, method: post, handler: s.act(store.ActionErase, views.FlashErased), what: "erase a job's payload, and keep its timeline"},
 		{path: views.RouteReveal, method: post, handler: s.reveal, what: "show a payload and record who looked"},
 		{path: views.RouteQueues, method: get, handler: s.queues, what: "all queues and kinds, or the one that the query names"},
 		{path: views.RoutePause, method: post, handler: s.pause, what: "pause a queue, a kind or everything"},
@@ -99,6 +104,12 @@ func (s *Server) routes() []route {
 		{path: routeAPIStream, method: get, handler: refuseForeignReader(s.apiStream), what: "a job's transitions as they happen", stream: true},
 		{path: routeAPIRequeue, method: post, handler: s.apiRequeue, what: "requeue, bound to the revision seen"},
 		{path: routeAPITerm, method: post, handler: s.apiTerminate, what: "terminate, bound to the revision seen"},
+		{path: routeAPIAmend, method: post, handler: s.apiAmend, what: "change what a job is worked with, bound to the revision seen"},
+		{path: routeAPINote, method: post, handler: s.apiNote, what: "write a note on a job's timeline"},
+		{path: routeAPIDuplicate, method: post, handler: s.apiDuplicate, what: "enqueue a new job like this one"},
+		{path: routeAPIErase, method: post, handler: s.apiErase, what: "erase a job's payload, and keep its timeline"},
+		{path: routeAPIVersions, method: get, handler: s.apiVersions, what: "which versions of a job's args are kept"},
+		{path: routeAPIVersion, method: get, handler: s.apiVersion, what: "one version of a job's args"},
 		{path: routeAPIQueues, method: get, handler: s.apiQueues, what: "all queues and kinds, or the one that the query names"},
 		{path: routeAPIPause, method: post, handler: s.apiPause, what: "pause a queue, a kind or everything"},
 		{path: routeAPIResume, method: post, handler: s.apiResume, what: "resume what is paused"},

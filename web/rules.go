@@ -29,6 +29,7 @@ var (
 	onAll    = rule{role: store.RoleOperator, everywhere: true}
 	inBulk   = rule{role: store.RoleOperator, also: store.RightBulk, everywhere: true}
 	toAudit  = rule{role: store.RoleOperator}
+	toErase  = rule{role: store.RoleOperator, also: store.RightReveal, ofJob: true}
 	toReveal = rule{role: store.RoleViewer, also: store.RightReveal, ofJob: true}
 )
 
@@ -42,6 +43,10 @@ var rules = map[string]rule{
 	"GET " + views.RouteJob:        look,
 	"POST " + views.RouteRequeue:   onJob,
 	"POST " + views.RouteTerminate: onJob,
+	"POST " + views.RouteAmend:     onJob, // other args need the right to reveal, another queue that one; see [Server.mayOrder]
+	"POST " + views.RouteNote:      onJob,
+	"POST " + views.RouteDuplicate: onJob,
+	"POST " + views.RouteErase:     toErase,
 	"POST " + views.RouteReveal:    toReveal,
 	"GET " + views.RouteQueues:     look,
 	"POST " + views.RoutePause:     onNamed,
@@ -94,6 +99,12 @@ var rules = map[string]rule{
 	"GET " + routeAPIStream:         look,
 	"POST " + routeAPIRequeue:       onJob,
 	"POST " + routeAPITerm:          onJob,
+	"POST " + routeAPIAmend:         onJob,
+	"POST " + routeAPINote:          onJob,
+	"POST " + routeAPIDuplicate:     onJob,
+	"POST " + routeAPIErase:         toErase,
+	"GET " + routeAPIVersions:       look,
+	"GET " + routeAPIVersion:        look, // masked without the right to reveal
 	"GET " + routeAPIQueues:         look,
 	"POST " + routeAPIPause:         onNamed,
 	"POST " + routeAPIResume:        onNamed,

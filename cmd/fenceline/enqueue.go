@@ -42,7 +42,7 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	var args json.RawMessage
 	if !c.NDJSON {
-		if args, err = c.readArgs(a); err != nil {
+		if args, err = readArgs(a, c.Args); err != nil {
 			return err
 		}
 	}
@@ -76,20 +76,20 @@ func (c *enqueueCmd) check() error {
 }
 
 // readArgs reads --args, or what it points to.
-func (c *enqueueCmd) readArgs(a *app) (json.RawMessage, error) {
+func readArgs(a *app, args string) (json.RawMessage, error) {
 	var in io.Reader
 	switch {
-	case c.Args == "-":
+	case args == "-":
 		in = a.in
-	case strings.HasPrefix(c.Args, "@"):
-		f, err := os.Open(c.Args[1:])
+	case strings.HasPrefix(args, "@"):
+		f, err := os.Open(args[1:])
 		if err != nil {
 			return nil, usagef("--args: %w", err)
 		}
 		defer f.Close()
 		in = f
 	default:
-		return json.RawMessage(c.Args), nil
+		return json.RawMessage(args), nil
 	}
 	// One byte over the limit is enough to be refused by it.
 	raw, err := io.ReadAll(io.LimitReader(in, store.MaxArgs+1))
@@ -97,7 +97,7 @@ func (c *enqueueCmd) readArgs(a *app) (json.RawMessage, error) {
 		return nil, fmt.Errorf("--args: %w", err)
 	}
 	if len(raw) == 0 {
-		return nil, usagef("--args: %s is empty; write null for nothing", orElse(strings.TrimPrefix(c.Args, "@"), c.Args))
+		return nil, usagef("--args: %s is empty; write null for nothing", orElse(strings.TrimPrefix(args, "@"), args))
 	}
 	return raw, nil
 }

@@ -35,6 +35,8 @@ type jobJSON struct {
 	EnqueuedBy       *string     `json:"enqueued_by"`
 	ParentID         *string     `json:"parent_id"`
 	FollowName       *string     `json:"follow_name"`
+	ArgsVersion      int64       `json:"args_version"`
+	ErasedAt         *time.Time  `json:"erased_at"`
 }
 
 type enqueuedJSON struct {
@@ -49,7 +51,7 @@ func jobOf(j store.Job) jobJSON {
 		AttemptID: orNull(j.AttemptID), AttemptEnd: orNull(string(j.AttemptEnd)), Worker: orNull(j.Worker),
 		ClaimedAt: orNull(j.ClaimedAt), LeaseUntil: orNull(j.LeaseUntil), ResultAttemptID: orNull(j.ResultAttemptID), ResultGeneration: orNull(j.ResultGeneration),
 		CreatedAt: j.CreatedAt, RunAt: j.RunAt, FinishedAt: orNull(j.FinishedAt), EnqueuedBy: orNull(j.EnqueuedBy),
-		FollowName: orNull(j.FollowName),
+		FollowName: orNull(j.FollowName), ArgsVersion: j.ArgsVersion, ErasedAt: orNull(j.ErasedAt),
 	}
 	if j.ParentID != 0 {
 		out.ParentID = orNull(decimal(j.ParentID))

@@ -16,11 +16,20 @@ type operate struct {
 	Seen   *int64 `name:"seen" placeholder:"REVISION" help:"The revision that you looked at: a job that has changed since is left alone. Without it the job is read first and acted on only if it does not change in between."`
 }
 
-type jobsRequeueCmd struct{ operate }
+type jobsRequeueCmd struct {
+	operate
+	otherArgs
+}
 
 // Run requeues.
 func (c *jobsRequeueCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, (*store.Store).Requeue, "is available again")
+	args, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	return c.act(ctx, a, func(st *store.Store, ctx context.Context, p store.OperatorParams) (store.Job, error) {
+		return st.RequeueWith(ctx, p, args)
+	}, "is available again")
 }
 
 type jobsTerminateCmd struct{ operate }
@@ -82,7 +91,8 @@ func (c *operate) refused(a *app, conflict *store.ConflictError) error {
 	err := a.printJSON(map[string]any{"error": struct {
 		Code    string  `json:"code"`
 		Message string  `json:"message"`
+		Field   string  `json:"field,omitempty"`
 		Job     jobJSON `json:"job"`
-	}{code, conflict.Error(), jobOf(conflict.Job)}})
+	}{code, conflict.Error(), conflict.Field, jobOf(conflict.Job)}})
 	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

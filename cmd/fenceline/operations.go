@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,9 +28,9 @@ type operationsCmd struct {
 
 type operationsPreviewCmd struct {
 	database
-	Action string  `arg:"" help:"requeue or terminate."`
-	Search *string `name:"search" placeholder:"SEARCH" help:"All jobs that the search selects, as in kind:report state:discarded older:1h. Empty selects every job."`
-	Jobs   []int64 `name:"job" placeholder:"ID" help:"This job; may be repeated. It is taken as it is now."`
+	Action string   `arg:"" help:"requeue or terminate."`
+	Search *string  `name:"search" placeholder:"SEARCH" help:"All jobs that the search selects, as in kind:report state:discarded older:1h. Empty selects every job."`
+	Jobs   []string `name:"job" placeholder:"ID[@REVISION]" sep:"none" help:"This job; may be repeated. With the revision that you looked at, as in 7@3, it is left alone if it has changed since; without one it is taken as it is now."`
 }
 
 // Run takes the snapshot and prints it.
@@ -48,6 +49,13 @@ func (c *operationsPreviewCmd) Run(ctx context.Context, a *app) error {
 		}
 		r.Filter.Query = q
 	}
+	for _, text := range c.Jobs {
+		t, err := ticked(text)
+		if err != nil {
+			return err
+		}
+		r.Ticked = append(r.Ticked, t)
+	}
 	return c.with(ctx, a, func(st *store.Store) error {
 		if err := c.look(ctx, st, &r); err != nil {
 			return err
@@ -64,14 +72,29 @@ func (c *operationsPreviewCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// look reads the jobs that are named, and keeps a search in args.
+// ticked reads a job that is named; its revision is 0 where none was seen.
+func ticked(text string) (t store.Ticked, err error) {
+	id, seen, bound := strings.Cut(text, "@")
+	if t.JobID, err = strconv.ParseInt(id, 10, 64); err == nil && bound {
+		t.Revision, err = strconv.ParseInt(seen, 10, 64)
+	}
+	if err != nil || t.JobID < 1 || bound && t.Revision < 1 {
+		return t, usagef("--job: %q must be a job's id, as in 7, or an id and the revision that you looked at, as in 7@3", text)
+	}
+	return t, nil
+}
+
+// look reads the jobs that are named by their ids alone, and keeps a search in args.
 func (c *operationsPreviewCmd) look(ctx context.Context, st *store.Store, r *store.OperationRequest) error {
-	for _, id := range c.Jobs {
-		j, err := st.Job(ctx, id)
-		if err != nil {
-			return aboutJob(id, err)
+	for i, t := range r.Ticked {
+		if t.Revision != 0 {
+			continue
 		}
-		r.Ticked = append(r.Ticked, store.Ticked{JobID: id, Revision: j.Revision})
+		j, err := st.Job(ctx, t.JobID)
+		if err != nil {
+			return aboutJob(t.JobID, err)
+		}
+		r.Ticked[i].Revision = j.Revision
 	}
 	if !r.Filter.Query.InArgs() {
 		return nil
@@ -356,7 +379,7 @@ func printOperation(a *app, v store.OperationView) error {
 		}
 	}
 	fmt.Fprintf(a.out, "When looked at, by %s: %s.\n", oneLine(o.CreatedBy), strings.Join(states, ", "))
-	for _, why := range []store.Conflict{store.ConflictChanged, store.ConflictAlreadyWaiting, store.ConflictAlreadyEnded, store.ConflictGone} {
+	for _, why := range []store.Conflict{store.ConflictChanged, store.ConflictAlreadyWaiting, store.ConflictAlreadyEnded, store.ConflictErased, store.ConflictGone} {
 		if n := o.Expected[why]; n > 0 {
 			fmt.Fprintf(a.out, "Would be left alone: %d %s.\n", n, why)
 		}

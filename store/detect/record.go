@@ -38,7 +38,7 @@ func Write(w io.Writer, log []store.Transition) error {
 	out := json.NewEncoder(w)
 	for _, t := range log {
 		reason := t.Reason
-		if t.Type == store.TypeRequeued || t.Type == store.TypeTerminated {
+		if t.Type.Operated() {
 			reason = ""
 		}
 		err := out.Encode(record{t.ID, t.XID, t.JobID, t.At, t.Type, t.Kind, t.Queue, t.AttemptID, t.Generation, t.Worker, t.Op, reason, t.To, t.LeaseUntil, t.RunAt, t.Detail.ClassHash})

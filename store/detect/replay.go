@@ -147,7 +147,7 @@ func (r *replay) facts(now time.Time) store.Facts {
 func (r *replay) take(t store.Transition) {
 	minute := t.At.UTC().Truncate(time.Minute)
 	name := store.Minute{At: minute, Queue: t.Queue, Kind: t.Kind, Type: t.Type}
-	if t.Type != store.TypeRequeued && t.Type != store.TypeTerminated {
+	if !t.Type.Operated() {
 		name.Reason = t.Reason
 	}
 	i, known := r.minutes[name]

@@ -23,6 +23,10 @@ const (
 	Promote   Verb = "promote"
 	Requeue   Verb = "requeue"
 	Terminate Verb = "terminate"
+	Correct   Verb = "correct" // requeue with other args
+	Amend     Verb = "amend"   // raises the budget
+	Erase     Verb = "erase"
+	Note      Verb = "note"
 	Read      Verb = "read"     // the row
 	Look      Verb = "look"     // the row, the result, and how much is on record
 	Lapse     Verb = "lapse"    // the deadline passes
@@ -32,6 +36,15 @@ const (
 
 // offers reports whether the verb is a write of an attempt, under the guard.
 func (v Verb) offers() bool { return v == Renew || v == Complete || v == Fail || v == Release }
+
+// operates reports whether the verb is an operator's.
+func (v Verb) operates() bool {
+	switch v {
+	case Requeue, Terminate, Correct, Amend, Erase, Note:
+		return true
+	}
+	return false
+}
 
 // Call is one request. It is comparable, and says all that its answer may
 // depend on.
@@ -46,9 +59,10 @@ type Call struct {
 	Started   bool // release
 	FollowUps int  // complete
 	Result    string
-	Seen      int64 // requeue, terminate: the revision
+	Seen      int64 // an operator's verb: the revision
 	Other     bool  // enqueue: the key with another request
-	Budget    int   // enqueue
+	Budget    int   // enqueue, amend
+	Args      bool  // amend: other args as well
 
 	Update, Commit bool // hold: touches the row as well; commits
 
@@ -73,6 +87,8 @@ const (
 	Accepted Verdict = "accepted"
 	Repeated Verdict = "repeated" // done before by the same; nothing changed
 	Conflict Verdict = "key conflict"
+
+	Impossible Verdict = "impossible" // a value that the job cannot have
 )
 
 // Answer is what came back. The model's and the store's are compared with ==.
@@ -100,6 +116,8 @@ type Row struct {
 	Attempt      int
 	End          store.End
 	ResultBy     Fence
+	Args         int64 // the version
+	Erased       bool
 }
 
 // Left is what the calls so far have left behind beside the row.
@@ -110,6 +128,7 @@ type Left struct {
 	Refused   int
 	Audited   int
 	Errors    int
+	Kept      int // versions of the args before the present one
 }
 
 // String is the fence as a timeline shows it.
@@ -128,11 +147,13 @@ func (c Call) String() string {
 		s += fmt.Sprintf(" as A%d", c.By.Attempt)
 	case Renew, Complete, Fail, Release:
 		s += " by " + c.By.String()
-	case Requeue, Terminate:
-		s += fmt.Sprintf(" having seen revision %d", c.Seen)
 	case Enqueue:
 		s += fmt.Sprintf(" with budget %d", c.Budget)
+	case Amend:
+		s += fmt.Sprintf(" to budget %d", c.Budget)
 	}
+	flag(c.Args, "and other args")
+	flag(c.Verb.operates(), fmt.Sprintf("having seen revision %d", c.Seen))
 	flag(c.Other, "under the same key, another request")
 	flag(c.Short, "for a moment")
 	flag(c.Permanent, "for good")
@@ -184,11 +205,17 @@ func (r Row) String() string {
 	if r.ResultBy != (Fence{}) {
 		s += " result of " + r.ResultBy.String()
 	}
+	if r.Args > 1 {
+		s += fmt.Sprintf(" args %d", r.Args)
+	}
+	if r.Erased {
+		s += " erased"
+	}
 	return s
 }
 
 // String is what is left, as a timeline shows it.
 func (l Left) String() string {
-	return fmt.Sprintf("result %q, %d transitions of which %d refusals, %d audited, %d errors, %d follow-ups",
-		l.Result, l.Log, l.Refused, l.Audited, l.Errors, l.FollowUps)
+	return fmt.Sprintf("result %q, %d transitions of which %d refusals, %d audited, %d errors, %d follow-ups, %d older args",
+		l.Result, l.Log, l.Refused, l.Audited, l.Errors, l.FollowUps, l.Kept)
 }

@@ -231,7 +231,7 @@ func oldSnapshot(t *testing.T, stage *Stage) error {
 	if err := <-done; err != nil {
 		return err
 	}
-	want := Row{State: store.Running, Revision: 4, Generation: 2, Used: 2, Budget: 2}
+	want := Row{State: store.Running, Revision: 4, Generation: 2, Used: 2, Budget: 2, Args: 1}
 	got := s.perform(s.ctx, Call{Verb: Read}, 0).Row
 	if got.Attempt = 0; got != want {
 		return fmt.Errorf("the row is %s, want %s", got, want)

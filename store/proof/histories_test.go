@@ -104,6 +104,10 @@ func wantEveryAnswer(t *testing.T, r Report) {
 		Expire: {Accepted, ""}, Promote: {Accepted, ""}, Lapse: {Accepted, ""}, ComeDue: {Accepted, ""}, Hold: {""}, Look: {""},
 		Requeue:   {Accepted, Verdict(store.ConflictChanged), Verdict(store.ConflictAlreadyWaiting)},
 		Terminate: {Accepted, Verdict(store.ConflictChanged), Verdict(store.ConflictAlreadyEnded)},
+		Correct:   {Accepted, Verdict(store.ConflictChanged), Verdict(store.ConflictAlreadyWaiting)},
+		Amend:     {Accepted, Verdict(store.ConflictChanged), Verdict(store.ConflictRunning), Impossible},
+		Erase:     {Accepted, Verdict(store.ConflictChanged), Verdict(store.ConflictNotEnded)},
+		Note:      {Accepted, Verdict(store.ConflictChanged)},
 	} {
 		for _, v := range verdicts {
 			if r.Answers[verb][v] == 0 {

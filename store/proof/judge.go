@@ -116,6 +116,7 @@ var typeOf = map[Verb]store.Type{
 	Enqueue: store.TypeEnqueued, ClaimJob: store.TypeClaimed, Renew: store.TypeRenewed, Complete: store.TypeCompleted,
 	Fail: store.TypeFailed, Release: store.TypeReleased, Expire: store.TypeExpired, Promote: store.TypePromoted,
 	Requeue: store.TypeRequeued, Terminate: store.TypeTerminated,
+	Correct: store.TypeRequeued, Amend: store.TypeAmended, Erase: store.TypeErased, Note: store.TypeNoted,
 }
 
 // recordOf is what an answered call must have left in the log.

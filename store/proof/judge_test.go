@@ -21,8 +21,8 @@ var (
 	claimed  = at(2, 3, claim(1), first)
 	short    = at(2, 3, Call{Verb: ClaimJob, By: Fence{Attempt: 1}, Short: true}, first)
 	done     = Answer{Verdict: Accepted, State: store.Completed}
-	running  = Row{State: store.Running, Revision: 2, Generation: 1, Used: 1, Budget: 3, Attempt: 1}
-	finished = Row{State: store.Completed, Revision: 3, Generation: 1, Used: 1, Budget: 3, Attempt: 1, End: store.EndCompleted, ResultBy: Fence{1, 1}}
+	running  = Row{State: store.Running, Revision: 2, Generation: 1, Used: 1, Budget: 3, Attempt: 1, Args: 1}
+	finished = Row{State: store.Completed, Revision: 3, Generation: 1, Used: 1, Budget: 3, Attempt: 1, End: store.EndCompleted, ResultBy: Fence{1, 1}, Args: 1}
 	result   = complete(1, 1, "r", 0)
 	lost     = Answer{Lost: true}
 )
@@ -41,7 +41,7 @@ func TestOrdersThatTheModelAllowsAndThoseItDoesNot(t *testing.T) {
 		"a result during the claim":                       {[]Event{enqueued, at(2, 6, claim(1), first), at(3, 5, result, done)}, true},
 		"two results, neither a repeat":                   {[]Event{enqueued, claimed, at(4, 5, result, done), at(6, 7, result, done)}, false},
 		"nothing to claim while nobody is near":           {[]Event{enqueued, at(2, 3, claim(1), Answer{})}, false},
-		"nothing to claim while another looks at the row": {[]Event{enqueued, at(2, 5, claim(1), Answer{}), at(3, 6, Call{Verb: Read}, Answer{Row: Row{State: store.Available, Revision: 1, Budget: 3}})}, true},
+		"nothing to claim while another looks at the row": {[]Event{enqueued, at(2, 5, claim(1), Answer{}), at(3, 6, Call{Verb: Read}, Answer{Row: Row{State: store.Available, Revision: 1, Budget: 3, Args: 1}})}, true},
 		"a lost result that happened":                     {[]Event{enqueued, claimed, at(4, never, result, lost), read(6, finished)}, true},
 		"a lost result that did not":                      {[]Event{enqueued, claimed, at(4, never, result, lost), read(6, running)}, true},
 		"a lost result that happened later":               {[]Event{enqueued, claimed, at(4, never, result, lost), read(6, running), read(8, finished)}, true},

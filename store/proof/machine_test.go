@@ -51,6 +51,10 @@ func drive(t *rapid.T, stage *Stage) {
 		"promote":   func(t *rapid.T) { m.ask(t, Call{Verb: Promote}) },
 		"requeue":   m.operateStep(Requeue),
 		"terminate": m.operateStep(Terminate),
+		"correct":   m.operateStep(Correct),
+		"amend":     m.operateStep(Amend),
+		"erase":     m.operateStep(Erase),
+		"note":      m.operateStep(Note),
 		"enqueue":   m.enqueueStep,
 		"find":      m.findStep,
 		"hold":      func(t *rapid.T) { m.ask(t, Call{Verb: Hold, Commit: rapid.Bool().Draw(t, "commit")}) },
@@ -137,7 +141,11 @@ func (m *machine) fence(t *rapid.T) Fence {
 func (m *machine) operateStep(verb Verb) func(*rapid.T) {
 	return func(t *rapid.T) {
 		seen := m.model.Revision - int64(rapid.SampledFrom([]int{0, 0, 0, 1, 2, -1}).Draw(t, "behind"))
-		m.ask(t, Call{Verb: verb, Seen: max(1, seen)})
+		c := Call{Verb: verb, Seen: max(1, seen)}
+		if verb == Amend {
+			c.Budget, c.Args = m.model.Budget+rapid.IntRange(0, 1).Draw(t, "more"), rapid.Bool().Draw(t, "args")
+		}
+		m.ask(t, c)
 	}
 }
 

@@ -42,6 +42,10 @@ type State struct {
 	Lease  Clock   // of the running attempt
 	Due    Clock   // of a scheduled or retryable job
 
+	Args      int64  // the version
+	Kept      int    // of those before
+	Erased    bool   // they are gone
+	Forgotten bool   // the first request is not known any more
 	Result    string // the accepted one
 	ResultBy  Fence
 	FollowUps int // written so far: the first so many names
@@ -73,7 +77,7 @@ func (s State) After(c Call) []Outcome {
 		return s.expire(c)
 	case Promote:
 		return s.promote(c)
-	case Requeue, Terminate:
+	case Requeue, Terminate, Correct, Amend, Erase, Note:
 		return s.operate(c)
 	case Lapse:
 		return s.lapse()
@@ -138,12 +142,12 @@ func (s State) times() []State {
 // enqueue: unique by key. The same request finds its job, another is refused.
 func (s State) enqueue(c Call) []Outcome {
 	switch {
-	case s.State != "" && c.Other:
+	case s.State != "" && (c.Other || s.Forgotten):
 		return one(s, Answer{Verdict: Conflict})
 	case s.State != "":
 		return one(s, Answer{Verdict: Repeated})
 	}
-	s.Budget = c.Budget
+	s.Budget, s.Args = c.Budget, 1
 	if c.Later {
 		return one(s.waits(store.Scheduled, Ahead), Answer{Verdict: Accepted})
 	}
@@ -154,13 +158,14 @@ func (s State) row() Row {
 	return Row{
 		State: s.State, Revision: s.Revision, Generation: s.generation(), Used: s.Used, Budget: s.Budget,
 		Attempt: s.current().Attempt, End: s.current().End, ResultBy: s.ResultBy,
+		Args: s.Args, Erased: s.Erased,
 	}
 }
 
 func (s State) left() Left {
-	return Left{Result: s.Result, FollowUps: s.FollowUps, Log: s.Log, Refused: s.Refused, Audited: s.Audited, Errors: s.Errors}
+	return Left{Result: s.Result, FollowUps: s.FollowUps, Log: s.Log, Refused: s.Refused, Audited: s.Audited, Errors: s.Errors, Kept: s.Kept}
 }
 
 func (s State) equal(t State) bool {
-	return s.row() == t.row() && s.left() == t.left() && s.Lease == t.Lease && s.Due == t.Due && slices.Equal(s.Claims, t.Claims)
+	return s.row() == t.row() && s.left() == t.left() && s.Lease == t.Lease && s.Due == t.Due && s.Forgotten == t.Forgotten && slices.Equal(s.Claims, t.Claims)
 }

@@ -45,22 +45,60 @@ func (s State) promote(c Call) []Outcome {
 // not, it is audited, and the answer shows the row.
 func (s State) operate(c Call) []Outcome {
 	verdict := s.operable(c)
-	s.Audited++
-	if verdict == Accepted && c.Verb == Requeue {
-		s = s.requeue()
+	if verdict == Impossible {
+		return one(s, Answer{Verdict: verdict})
 	}
-	if verdict == Accepted && c.Verb == Terminate {
-		s = s.terminate()
+	s.Audited++
+	if verdict == Accepted {
+		s = s.operated(c)
 	}
 	return one(s, Answer{Verdict: verdict, Row: s.row()})
+}
+
+func (s State) operated(c Call) State {
+	switch c.Verb {
+	case Requeue:
+		return s.requeue()
+	case Terminate:
+		return s.terminate()
+	case Correct:
+		return s.corrected().requeue()
+	case Amend:
+		s.Budget = c.Budget
+		if c.Args {
+			s = s.corrected()
+		}
+	case Erase:
+		s.Erased, s.Forgotten, s.Kept, s.Result, s.ResultBy = true, true, 0, "", Fence{}
+	}
+	return s.change(s.State)
+}
+
+// corrected gives the job other args and keeps those that it had.
+func (s State) corrected() State {
+	if !s.Erased {
+		s.Kept++
+	}
+	s.Args, s.Erased = s.Args+1, false
+	return s
 }
 
 func (s State) operable(c Call) Verdict {
 	switch {
 	case c.Seen != s.Revision:
 		return Verdict(store.ConflictChanged)
-	case c.Verb == Requeue && s.State == store.Available:
+	case (c.Verb == Requeue || c.Verb == Correct) && s.State == store.Available:
 		return Verdict(store.ConflictAlreadyWaiting)
+	case (c.Verb == Requeue || c.Verb == Erase) && s.Erased:
+		return Verdict(store.ConflictErased)
+	case c.Verb == Erase && !s.State.Terminal():
+		return Verdict(store.ConflictNotEnded)
+	case c.Args && s.State == store.Running:
+		return Verdict(store.ConflictRunning)
+	case c.Args && s.State.Terminal():
+		return Verdict(store.ConflictAlreadyEnded)
+	case c.Verb == Amend && c.Budget <= s.Budget:
+		return Impossible
 	case c.Verb == Terminate && s.State.Terminal():
 		return Verdict(store.ConflictAlreadyEnded)
 	}

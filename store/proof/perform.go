@@ -43,7 +43,7 @@ func (s *subject) perform(ctx context.Context, c Call, wait time.Duration) Answe
 	case Promote:
 		n, err := s.store.Promote(ctx, 1)
 		return counted(n, err)
-	case Requeue, Terminate:
+	case Requeue, Terminate, Correct, Amend, Erase, Note:
 		return s.operate(ctx, c)
 	case Read:
 		j, err := s.store.Job(ctx, s.id)
@@ -178,13 +178,33 @@ func offered(out store.Outcome) Answer {
 }
 
 func (s *subject) operate(ctx context.Context, c Call) Answer {
-	do := s.store.Requeue
-	if c.Verb == Terminate {
-		do = s.store.Terminate
+	p := store.OperatorParams{JobID: s.id, Seen: c.Seen, Actor: "oncall", Reason: "because"}
+	other := store.NewArgs{Args: fmt.Appendf(nil, `{"since": %d}`, c.Seen)}
+	var j store.Job
+	var err error
+	switch c.Verb {
+	case Requeue:
+		j, err = s.store.Requeue(ctx, p)
+	case Terminate:
+		j, err = s.store.Terminate(ctx, p)
+	case Correct:
+		j, err = s.store.RequeueWith(ctx, p, other)
+	case Amend:
+		change := store.Change{MaxAttempts: c.Budget}
+		if c.Args {
+			change.NewArgs = other
+		}
+		j, err = s.store.Amend(ctx, p, change)
+	case Erase:
+		j, err = s.store.Erase(ctx, p)
+	case Note:
+		j, err = s.store.Note(ctx, p)
 	}
-	j, err := do(ctx, store.OperatorParams{JobID: s.id, Seen: c.Seen, Actor: "oncall", Reason: "because"})
 	var conflict *store.ConflictError
+	var invalid *store.InvalidError
 	switch {
+	case errors.As(err, &invalid) && invalid.Field == "max_attempts":
+		return Answer{Verdict: Impossible}
 	case errors.As(err, &conflict):
 		return Answer{Verdict: Verdict(conflict.Why), Row: s.row(conflict.Job)}
 	case err != nil:
@@ -199,5 +219,6 @@ func (n names) row(j store.Job) Row {
 		State: j.State, Revision: j.Revision, Generation: j.Generation, Used: j.Attempts, Budget: j.MaxAttempts,
 		Attempt: n.number(j.AttemptID), End: j.AttemptEnd,
 		ResultBy: Fence{n.number(j.ResultAttemptID), j.ResultGeneration},
+		Args:     j.ArgsVersion, Erased: !j.ErasedAt.IsZero(),
 	}
 }

@@ -33,7 +33,7 @@ func (p *player) take(ctx context.Context, step Step) {
 		c.By, c.Worker = p.fence(step), p.name()
 	case Complete:
 		c.By, c.Worker, c.Result = p.fence(step), p.name(), p.result()
-	case Requeue, Terminate:
+	case Requeue, Terminate, Correct, Amend, Erase, Note:
 		if step.Fresh {
 			p.take(ctx, Step{Call: Call{Verb: Read}})
 		}
@@ -94,7 +94,7 @@ func (p *player) learn(c Call, a Answer) {
 		if c.By == back(p.claims, 0, Fence{}) {
 			p.busy = !ended
 		}
-	case Read, Look, Requeue, Terminate:
+	case Read, Look, Requeue, Terminate, Correct, Amend, Erase, Note:
 		if a.Row.Revision > 0 {
 			p.seen = append(p.seen, a.Row.Revision)
 		}

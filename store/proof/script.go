@@ -172,11 +172,15 @@ func (a *author) cut(verb Verb) time.Duration {
 	return time.Duration(50+a.IntN(1500)) * time.Microsecond
 }
 
-var operatorWeights = map[int]int{0: 62, 1: 20, 2: 18}
+var operatorWeights = map[int]int{0: 40, 1: 20, 2: 12, 3: 8, 4: 12, 5: 10, 6: 4}
 
 func (a *author) operator() Step {
-	verb := pick(a, operatorWeights, Requeue, Terminate, Read)
-	return Step{Call: Call{Verb: verb}, Fresh: a.chance(70), Back: pick(a, backWeights, 0, 1, 2), Cut: a.cut(verb)}
+	verb := pick(a, operatorWeights, Requeue, Terminate, Read, Correct, Amend, Erase, Note)
+	call := Call{Verb: verb}
+	if verb == Amend {
+		call.Budget, call.Args = 2+a.IntN(5), a.chance(40)
+	}
+	return Step{Call: call, Fresh: a.chance(70), Back: pick(a, backWeights, 0, 1, 2), Cut: a.cut(verb)}
 }
 
 var worldWeights = map[int]int{0: 34, 1: 22, 2: 16, 3: 14, 4: 14}

@@ -35,6 +35,13 @@ var walks = map[string][]Call{
 		claim(1), {Verb: Fail, By: Fence{1, 1}, Permanent: true, Later: true}, claim(2), {Verb: Promote},
 		{Verb: Requeue}, claim(3), {Verb: Fail, By: Fence{3, 2}, Permanent: true}, claim(4),
 	},
+	"corrected and erased": {
+		{Verb: Enqueue, Budget: 1}, {Verb: Amend, Budget: 1}, {Verb: Amend, Budget: 2, Args: true}, {Verb: Correct}, {Verb: Erase},
+		claim(1), {Verb: Amend, Budget: 3, Args: true}, {Verb: Amend, Budget: 3}, {Verb: Note}, {Verb: Correct}, complete(1, 1, "this", 0),
+		claim(2), {Verb: Fail, By: Fence{2, 2}, Permanent: true}, {Verb: Amend, Budget: 4, Args: true}, {Verb: Correct}, {Verb: Correct},
+		claim(3), complete(3, 3, "that", 1), {Verb: Erase, Seen: 1}, {Verb: Erase}, {Verb: Erase}, {Verb: Requeue}, {Verb: Note}, complete(3, 3, "that", 1),
+		{Verb: Enqueue, Budget: 1}, {Verb: Correct}, claim(4), complete(3, 3, "that", 1), complete(4, 4, "more", 1), {Verb: Requeue},
+	},
 	"waiting for its time": {
 		{Verb: Enqueue, Budget: 1, Later: true},
 		claim(1), {Verb: Promote}, {Verb: ComeDue}, {Verb: Promote}, {Verb: Promote}, claim(2), complete(2, 1, "this", 0), renew(2, 1), release(2, 1, false),

@@ -33,7 +33,8 @@ where j.id = $1 and j.state in ('scheduled', 'retryable')
   and t.job_id = $1 and t.id = (select max(l.id) from fenceline.transitions l where l.job_id = $1 and l.run_at is not null)`
 
 	rowSQL = `select j.state::text, j.revision, j.generation, j.attempts_used, j.max_attempts,
-  j.attempt_id, coalesce(j.attempt_end::text, ''), j.result_attempt_id, coalesce(j.result_generation, 0)`
+  j.attempt_id, coalesce(j.attempt_end::text, ''), j.result_attempt_id, coalesce(j.result_generation, 0),
+  coalesce(j.args_version, 1), j.erased_at is not null`
 
 	holdSQL = rowSQL + `, j.state = 'running' and j.lease_until > clock_timestamp()
 from fenceline.jobs j where j.id = $1`
@@ -43,7 +44,8 @@ from fenceline.jobs j where j.id = $1`
   (select count(*) from fenceline.transitions t where t.job_id = j.id),
   (select count(*) from fenceline.transitions t where t.job_id = j.id and t.type = 'rejected'),
   (select count(*) from fenceline.audit a where a.job_id = j.id),
-  (select count(*) from fenceline.attempt_errors e where e.job_id = j.id)
+  (select count(*) from fenceline.attempt_errors e where e.job_id = j.id),
+  (select count(*) from fenceline.args_versions v where v.job_id = j.id)
 from fenceline.jobs j where j.id = $1`
 )
 
@@ -113,7 +115,7 @@ func (s *subject) look(ctx context.Context) Answer {
 	var a Answer
 	l := &a.Left
 	row := s.owner.QueryRow(ctx, lookSQL, s.id)
-	if err := s.scan(row, &a.Row, &l.Result, &l.FollowUps, &l.Log, &l.Refused, &l.Audited, &l.Errors); err != nil {
+	if err := s.scan(row, &a.Row, &l.Result, &l.FollowUps, &l.Log, &l.Refused, &l.Audited, &l.Errors, &l.Kept); err != nil {
 		return Answer{Err: err.Error()}
 	}
 	return a
@@ -122,7 +124,7 @@ func (s *subject) look(ctx context.Context) Answer {
 func (s *subject) scan(row pgx.Row, r *Row, more ...any) error {
 	var attempt, result *uuid.UUID
 	err := row.Scan(append([]any{&r.State, &r.Revision, &r.Generation, &r.Used, &r.Budget,
-		&attempt, &r.End, &result, &r.ResultBy.Generation}, more...)...)
+		&attempt, &r.End, &result, &r.ResultBy.Generation, &r.Args, &r.Erased}, more...)...)
 	if attempt != nil {
 		r.Attempt = s.number(*attempt)
 	}

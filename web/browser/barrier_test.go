@@ -22,7 +22,11 @@ func (s *site) pages() map[string]string {
 	s.renew(lease, time.Minute)
 	s.renew(lease, time.Minute)
 	waiting := s.enqueue(store.Request{Kind: "export", RunAt: time.Now().Add(time.Hour)})
-	return map[string]string{"home": "/", "list": "/jobs", "empty list": "/jobs?kind=none", "wrong filter": "/jobs?state=nonsense", "failed": jobPath(failed),
+	changed := s.spent(store.Request{Kind: "letter", Tags: []string{"billing"}})
+	if _, err := s.store.RequeueWith(s.ctx, store.OperatorParams{JobID: changed, Seen: s.job(changed).Revision, Actor: "anna", Reason: "the address"}, store.NewArgs{Args: []byte(`{"n": 2}`)}); err != nil {
+		s.t.Fatal(err)
+	}
+	return map[string]string{"changed": jobPath(changed), "home": "/", "list": "/jobs", "empty list": "/jobs?kind=none", "wrong filter": "/jobs?state=nonsense", "failed": jobPath(failed),
 		"completed": jobPath(done), "running": jobPath(running), "scheduled": jobPath(waiting), "not found": "/jobs/999"}
 }
 

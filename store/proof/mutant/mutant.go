@@ -49,6 +49,8 @@ const (
 	InOperators = "insert into fenceline.audit (at, job_id, seen"
 	InRequeue   = ", requeued as materialized ("
 	InTerminate = ", ended as materialized ("
+	InAmend     = ", amended as materialized ("
+	InErase     = ", erased as materialized ("
 	InFollowUp  = "on conflict (parent_id, follow_name)"
 )
 
@@ -143,10 +145,16 @@ var All = []Mutant{
 	{Rule: "operators: revision seen", In: InOperators, Edits: []string{"when l.revision <> $2 then 'changed'", ""}},
 	{Rule: "operators: lock the row", In: InOperators, Edits: []string{operatorLock, "  where j.id = $1\n"}},
 	{Rule: "operators: decide on the locked row", In: InOperators, Edits: []string{"  from locked l\n", "  from (select j.* from fenceline.jobs j where j.id = $1) l\n"}},
-	{Rule: "operators: refused actions audited", In: InOperators, Edits: []string{"when 'accepted' then 'done' else v.verdict end, $4\n  from verdict v\n", "when 'accepted' then 'done' else v.verdict end, $4\n  from verdict v\n  where v.verdict = 'accepted'\n"}},
+	{Rule: "operators: refused actions audited", In: InOperators, Edits: []string{"  where v.verdict <> 'repeated' and v.verdict not like '!%'\n", "  where v.verdict = 'accepted'\n"}},
 	{Rule: "requeue: not of a waiting job", In: InRequeue, Edits: []string{"when $5 = 'requeue' and l.state = 'available' then 'already_waiting'", ""}},
 	{Rule: "requeue: grants one more attempt", In: InRequeue, Edits: []string{"greatest(v.max_attempts, v.attempts_used + 1)", "v.max_attempts"}},
 	{Rule: "requeue: takes the lease away", In: InRequeue, Edits: []string{"then 'requeued' else r.attempt_end end", "then null else r.attempt_end end"}},
+	{Rule: "requeue: not of erased args", In: "when $5 = 'requeue' and l.erased_at", Edits: []string{"when $5 = 'requeue' and l.erased_at is not null then 'erased'", ""}, DDL: "alter table fenceline.jobs drop constraint what_is_erased_does_not_run"},
+	{Rule: "amend: not the args of a running job", In: InAmend, Edits: []string{"when l.state = 'running' and (g.given is not null", "when l.state = 'running' and (false"}},
+	{Rule: "amend: the budget only grows", In: InAmend, Edits: []string{"when $13::integer > 0 and $13::integer <= l.max_attempts then '!max_attempts'", ""}},
+	{Rule: "amend: keeps the args before", In: InAmend, Edits: []string{"where v.verdict = 'accepted' and v.given is not null", "where false and v.given is not null"}},
+	{Rule: "erase: of ended jobs only", In: InErase, Edits: []string{"when l.state not in ('completed', 'discarded', 'terminated') then 'not_ended'", ""}},
+	{Rule: "erase: the request too", In: InErase, Edits: []string{"case when j.key is not null then '\\x'::bytea end", "j.request_hash"}},
 	{Rule: "terminate: not of an ended job", In: InTerminate, Edits: []string{"when $5 = 'terminate' and l.state in ('completed', 'discarded', 'terminated') then 'already_ended'", ""}},
 	{Rule: "terminate: takes the lease away", In: InTerminate, Edits: []string{"then 'terminated' else e.attempt_end end", "then null else e.attempt_end end"}},
 	{Rule: "terminate: raises the revision", In: InTerminate, Edits: []string{"revision = e.revision + 1", "revision = e.revision"}},

@@ -1,0 +1,465 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// seen is an operator's action on a job as it is now.
+func (f *fixture) seen(id int64) store.OperatorParams {
+	f.t.Helper()
+	return store.OperatorParams{JobID: id, Seen: f.job(id).Revision, Actor: "oncall", Reason: "because"}
+}
+
+func priority(n int16) *int16 { return &n }
+
+func raw(text string) store.NewArgs { return store.NewArgs{Args: json.RawMessage(text)} }
+
+type doing func(store.OperatorParams) (store.Job, error)
+
+func (f *fixture) amending(c store.Change) doing {
+	return func(p store.OperatorParams) (store.Job, error) { return f.Amend(f.ctx, p, c) }
+}
+
+func (f *fixture) doing(do func(context.Context, store.OperatorParams) (store.Job, error)) doing {
+	return func(p store.OperatorParams) (store.Job, error) { return do(f.ctx, p) }
+}
+
+// Each change and each state: where it leads, or the conflict and the field that
+// it names; and a change that is refused changes nothing.
+func TestWhatAnOperatorCanChangeInWhichState(t *testing.T) {
+	f := open(t)
+	later := time.Now().Add(2 * time.Hour)
+	const stays = store.State("")
+	type refused struct {
+		why   store.Conflict
+		field string
+	}
+	running := func(field string) any { return refused{store.ConflictRunning, field} }
+	ended := func(field string) any { return refused{store.ConflictAlreadyEnded, field} }
+	waiting := refused{store.ConflictNotEnded, ""}
+	states := []store.State{store.Running, store.Retryable, store.Discarded, store.Completed, store.Terminated, store.Scheduled, store.Available}
+	for _, c := range []struct {
+		what string
+		do   doing
+		logs store.Type
+		want [7]any // in the order of states
+	}{
+		{"args", f.amending(store.Change{NewArgs: raw(`{"n": 2}`)}), store.TypeAmended,
+			[7]any{running("args"), stays, ended("args"), ended("args"), ended("args"), stays, stays}},
+		{"later", f.amending(store.Change{RunAt: later}), store.TypeAmended,
+			[7]any{running("run_at"), stays, ended("run_at"), ended("run_at"), ended("run_at"), stays, store.Scheduled}},
+		{"now", f.amending(store.Change{RunAt: time.Unix(1, 0)}), store.TypeAmended,
+			[7]any{running("run_at"), store.Available, ended("run_at"), ended("run_at"), ended("run_at"), store.Available, stays}},
+		{"queue", f.amending(store.Change{Queue: "other"}), store.TypeAmended,
+			[7]any{running("queue"), stays, stays, stays, stays, stays, stays}},
+		{"the rest", f.amending(store.Change{Priority: priority(-3), MaxAttempts: 20, AddTag: "vip"}), store.TypeAmended,
+			[7]any{stays, stays, stays, stays, stays, stays, stays}},
+		{"note", f.doing(f.Note), store.TypeNoted, [7]any{stays, stays, stays, stays, stays, stays, stays}},
+		{"erase", f.doing(f.Erase), store.TypeErased, [7]any{waiting, waiting, stays, stays, stays, waiting, waiting}},
+		{"duplicate", func(p store.OperatorParams) (store.Job, error) {
+			if _, err := f.Duplicate(f.ctx, p, store.Change{Queue: "copies"}); err != nil {
+				return store.Job{}, err
+			}
+			return f.job(p.JobID), nil
+		}, store.TypeDuplicated, [7]any{stays, stays, stays, stays, stays, stays, stays}},
+	} {
+		for i, state := range states {
+			id := f.in(state)
+			before, p := f.job(id), f.seen(id)
+			after, err := c.do(p)
+			outcome := value[string](f, "select outcome from fenceline.audit where job_id = $1 order by id desc limit 1", id)
+			name := c.what + " of " + string(state)
+			if want, no := c.want[i].(refused); no {
+				var conflict *store.ConflictError
+				if !errors.As(err, &conflict) || conflict.Why != want.why || conflict.Field != want.field || !strings.Contains(err.Error(), want.field) ||
+					!equal(conflict.Job, before) || !equal(f.job(id), before) || outcome != string(want.why) {
+					t.Errorf("%s: %v, audit %q", name, err, outcome)
+				}
+			} else {
+				want := c.want[i].(store.State)
+				if want == stays {
+					want = state
+				}
+				ts, _ := f.history(id)
+				last := ts[len(ts)-1]
+				if err != nil || after.State != want || after.Revision != before.Revision+1 || !equal(after, f.job(id)) || outcome != "done" ||
+					after.Generation != before.Generation || after.AttemptID != before.AttemptID || after.LeaseUntil != before.LeaseUntil || after.FinishedAt != before.FinishedAt {
+					t.Errorf("%s: %v, audit %q\n%+v\n%+v", name, err, outcome, before, after)
+				}
+				if last.Type != c.logs || last.Actor != "oncall" || last.Reason != "because" || last.From != state || last.To != want {
+					t.Errorf("%s: record %+v", name, last)
+				}
+				// What was seen has passed.
+				var conflict *store.ConflictError
+				if _, err := c.do(p); !errors.As(err, &conflict) || conflict.Why != store.ConflictChanged {
+					t.Errorf("%s again: %v", name, err)
+				}
+			}
+			if !f.job(id).State.Terminal() {
+				f.operate(f.Terminate, id) // out of the next one's way
+			}
+		}
+	}
+	f.consistent()
+	if r := f.verify(); !r.OK {
+		t.Errorf("%+v", r.Violations)
+	}
+}
+
+// A running attempt is not touched by what does not concern it, and a requeue
+// with other args takes its lease away first.
+func TestAnAttemptNeverHoldsALeaseAndOtherArgsThanItsJob(t *testing.T) {
+	f := open(t)
+	id := f.enqueue(store.Request{Args: json.RawMessage(`{"n":1}`)})
+	a := f.claim("a")
+	f.operate(f.Note, id)
+	if _, err := f.Amend(f.ctx, f.seen(id), store.Change{Priority: priority(5), AddTag: "x", MaxAttempts: 11}); err != nil {
+		t.Fatal(err)
+	}
+	if out := f.renew("a", a); out.Err != nil {
+		t.Errorf("the attempt lost its lease: %v", out.Err)
+	}
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), raw(`{"n":2}`)); err != nil {
+		t.Fatal(err)
+	}
+	f.wantStale(f.complete("a", a, `1`), store.OpComplete, store.ReasonAlreadyEnded, f.job(id))
+	b := f.claimAs("b", 1)
+	if len(b) != 1 || string(b[0].Args) != `{"n": 2}` || b[0].Lease.Generation != 2 {
+		t.Fatalf("%+v", b)
+	}
+	if out := f.complete("b", b[0].Lease, `2`); out.Err != nil {
+		t.Error(out.Err)
+	}
+	_, h := f.history(id)
+	if len(h.Lanes) != 2 || h.Lanes[0].Args != 1 || h.Lanes[1].Args != 2 || h.ArgsVersion != 2 {
+		t.Errorf("%+v", h)
+	}
+	f.consistent()
+}
+
+// Every version is kept under its number and can be restored without being seen;
+// erasure leaves none.
+func TestOlderArgsAreKeptRestoredAndErased(t *testing.T) {
+	f := open(t)
+	const card, name = "4111-1111", "Berta Canary"
+	id := f.enqueue(store.Request{Args: json.RawMessage(`{"card":"4111-1111"}`), Key: "k", MaxAttempts: 1, Tags: []string{"old"}})
+	f.fail("a", store.Failure{Lease: f.claim("a"), Delay: time.Hour, Error: store.AttemptError{Class: "timeout", Message: "no " + card, Trace: card}, Output: card})
+	want := func(version int64, args string) {
+		t.Helper()
+		p, err := f.Payload(f.ctx, id)
+		if err != nil || string(p.Args) != args || f.job(id).ArgsVersion != version {
+			t.Errorf("%s at %d, %v", p.Args, f.job(id).ArgsVersion, err)
+		}
+	}
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), raw(`{"name":"Berta Canary"}`)); err != nil {
+		t.Fatal(err)
+	}
+	want(2, `{"name": "Berta Canary"}`)
+	if j, err := f.Amend(f.ctx, f.seen(id), store.Change{NewArgs: store.NewArgs{Restore: 1}, RemoveTag: "old", AddTag: "new"}); err != nil || len(j.Tags) != 1 || j.Tags[0] != "new" {
+		t.Fatal(j, err)
+	}
+	want(3, `{"card": "4111-1111"}`)
+	kept, err := f.ArgsVersions(f.ctx, id)
+	if err != nil || len(kept) != 2 || kept[0].Version != 2 || kept[1].Version != 1 || kept[0].ReplacedBy != "oncall" || kept[0].Reason != "because" || kept[0].ReplacedAt.IsZero() {
+		t.Errorf("%+v %v", kept, err)
+	}
+	for version, args := range map[int64]string{1: `{"card": "4111-1111"}`, 2: `{"name": "Berta Canary"}`, 3: `{"card": "4111-1111"}`} {
+		before := value[int](f, "select count(*) from fenceline.audit where action = 'reveal'")
+		got, err := f.RevealArgs(f.ctx, id, version, "auditor")
+		plain, _ := f.Args(f.ctx, id, version)
+		if err != nil || string(got) != args || string(plain) != args || value[int](f, "select count(*) from fenceline.audit where action = 'reveal' and detail ->> 'args_version' is not null") != before+1 {
+			t.Errorf("version %d: %s %s %v", version, got, plain, err)
+		}
+	}
+	for _, none := range []int64{0, 4} {
+		if _, err := f.RevealArgs(f.ctx, id, none, "auditor"); !errors.Is(err, store.ErrNoVersion) {
+			t.Errorf("version %d: %v", none, err)
+		}
+	}
+	f.complete("a", f.claim("a"), `{"to":"Berta Canary"}`)
+	f.consistent()
+
+	if _, err := f.Erase(f.ctx, f.seen(id)); err != nil {
+		t.Fatal(err)
+	}
+	j := f.job(id)
+	want(3, "")
+	if _, err := f.RevealArgs(f.ctx, id, 1, "auditor"); !errors.Is(err, store.ErrNoVersion) {
+		t.Errorf("a version that was erased: %v", err)
+	}
+	if p, _ := f.Payload(f.ctx, id); p.Result != nil || j.ErasedAt.IsZero() || j.State != store.Completed || j.ResultAttemptID != uuid.Nil {
+		t.Errorf("%s %+v", p.Result, j)
+	}
+	all := value[string](f, `select string_agg(x, ' ') from (
+		select j::text from fenceline.jobs j union all select t::text from fenceline.transitions t union all select a::text from fenceline.audit a
+		union all select v::text from fenceline.args_versions v union all select e::text from fenceline.attempt_errors e
+		union all select o::text from fenceline.attempt_outputs o) as every (x)`)
+	for _, secret := range []string{card, name, "6d4111"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%s is left somewhere: %s", secret, all)
+		}
+	}
+	if fails, _ := f.Failures(f.ctx, id); len(fails) != 1 || fails[0].Class != "timeout" || fails[0].Fingerprint == "" || fails[0].Message+fails[0].Trace+fails[0].Output != "" {
+		t.Errorf("%+v", fails)
+	}
+	var conflict *store.ConflictError
+	for what, do := range map[string]doing{
+		"requeue": f.doing(f.Requeue), "erase": f.doing(f.Erase),
+		"duplicate": func(p store.OperatorParams) (store.Job, error) { return f.Duplicate(f.ctx, p, store.Change{}) },
+	} {
+		if _, err := do(f.seen(id)); !errors.As(err, &conflict) || conflict.Why != store.ConflictErased {
+			t.Errorf("%s of what is erased: %v", what, err)
+		}
+	}
+	var invalid *store.InvalidError
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), store.NewArgs{Restore: 1}); !errors.As(err, &invalid) || invalid.Field != "restore" {
+		t.Errorf("restored what was erased: %v", err)
+	}
+	var taken *store.KeyConflictError
+	if _, err := f.Enqueue(f.ctx, store.Request{Kind: "report", Key: "k", Args: json.RawMessage(`{"card":"4111-1111"}`), MaxAttempts: 1, Tags: []string{"old"}}); !errors.As(err, &taken) || taken.JobID != id {
+		t.Errorf("the request that was erased: %v", err)
+	}
+	o := f.preview(store.ActionRequeue, "state:completed")
+	if o.Expected[store.ConflictErased] != 1 {
+		t.Errorf("%+v", o.Expected)
+	}
+	f.confirm(o, store.Rules{})
+	if _, err := f.StepOperation(f.ctx, "w"); err != nil {
+		t.Fatal(err)
+	}
+	if why := value[string](f, "select why from fenceline.operation_skips where job_id = $1", id); why != "erased" {
+		t.Errorf("left alone because %q", why)
+	}
+	if r := f.verify(); !r.OK {
+		t.Errorf("%+v", r.Violations)
+	}
+	if _, err := f.RequeueWith(f.ctx, f.seen(id), raw(`{"n":4}`)); err != nil {
+		t.Fatal(err)
+	}
+	want(4, `{"n": 4}`)
+	if _, err := f.Amend(f.ctx, f.seen(id), store.Change{NewArgs: raw(`{"n":5}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if kept, _ := f.ArgsVersions(f.ctx, id); len(kept) != 1 || kept[0].Version != 4 {
+		t.Errorf("%+v", kept)
+	}
+	f.consistent()
+	if r := f.verify(); !r.OK {
+		t.Errorf("%+v", r.Violations)
+	}
+	// They go with their job.
+	f.complete("a", f.claim("a"), `1`)
+	f.exec("update fenceline.jobs set finished_at = finished_at - interval '2 days', created_at = created_at - interval '3 days'")
+	if n, _, err := f.RemoveJobs(f.ctx, 24*time.Hour); err != nil || n != 1 {
+		t.Errorf("%d %v", n, err)
+	}
+	if n := value[int](f, "select count(*) from fenceline.args_versions"); n != 0 {
+		t.Errorf("%d versions are left", n)
+	}
+}
+
+func TestADuplicateIsANewJobAndBothTellOfIt(t *testing.T) {
+	f := open(t)
+	of := f.enqueue(store.Request{Kind: "report", Key: "k", Queue: "q", Args: json.RawMessage(`{"n":1.50}`), Priority: 4, MaxAttempts: 7, Tags: []string{"a", "b"}})
+	p := f.seen(of)
+	p.Request = uuid.New()
+	got, err := f.Duplicate(f.ctx, p, store.Change{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ID == of || got.Kind != "report" || got.Key != "" || got.Queue != "q" || got.Priority != 4 || got.MaxAttempts != 7 || len(got.Tags) != 2 ||
+		got.State != store.Available || got.EnqueuedBy != "oncall" || got.ParentID != 0 {
+		t.Errorf("%+v", got)
+	}
+	if p, _ := f.Payload(f.ctx, got.ID); string(p.Args) != `{"n": 1.50}` {
+		t.Errorf("%s", p.Args)
+	}
+	from, _ := f.history(of)
+	made, _ := f.history(got.ID)
+	if last := from[len(from)-1]; last.Type != store.TypeDuplicated || last.Detail.Copy != got.ID || len(made) != 1 || made[0].Detail.CopyOf != of {
+		t.Errorf("%+v\n%+v", last, made)
+	}
+	if again, err := f.Duplicate(f.ctx, p, store.Change{}); err != nil || again.ID != got.ID {
+		t.Errorf("once more: %+v %v", again, err)
+	}
+	other, err := f.Duplicate(f.ctx, f.seen(of), store.Change{NewArgs: raw(`[]`), Queue: "r", Priority: priority(0), MaxAttempts: 1, RunAt: time.Now().Add(time.Hour), AddTag: "c", RemoveTag: "a"})
+	if err != nil || other.Queue != "r" || other.Priority != 0 || other.MaxAttempts != 1 || other.State != store.Scheduled || strings.Join(other.Tags, ",") != "b,c" {
+		t.Errorf("%+v %v", other, err)
+	}
+	f.consistent()
+	if r := f.verify(); !r.OK || r.Jobs != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The same request is done once, whoever repeats it and however late, and is
+// answered as done; under its id nothing else passes for done.
+func TestARepeatedRequestIsDoneOnce(t *testing.T) {
+	f := open(t)
+	for what, do := range map[string]doing{
+		"requeue": func(p store.OperatorParams) (store.Job, error) { return f.RequeueWith(f.ctx, p, raw(`{"n": 2}`)) },
+		"amend":   f.amending(store.Change{Priority: priority(2), AddTag: "x", Queue: "q"}),
+		"note":    f.doing(f.Note), "erase": f.doing(f.Erase),
+		"duplicate": func(p store.OperatorParams) (store.Job, error) { return f.Duplicate(f.ctx, p, store.Change{}) },
+	} {
+		id := f.in(store.Discarded)
+		p := f.seen(id)
+		p.Request = uuid.New()
+		entries := func() int { return value[int](f, "select count(*) from fenceline.audit where job_id = $1", id) }
+		before := entries()
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() {
+				if _, err := do(p); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			})
+		}
+		wait.Wait()
+		if got := f.job(id).Revision; got != p.Seen+1 {
+			t.Errorf("%s: revision %d after %d", what, got, p.Seen)
+		}
+		if n := entries() - before; n != 1 {
+			t.Errorf("%s: %d entries in the audit", what, n)
+		}
+		f.operate(f.Note, id)
+		if _, err := do(p); err != nil {
+			t.Errorf("%s, later: %v", what, err)
+		}
+		words := p
+		words.Reason = "something else"
+		for other, do := range map[string]func() error{
+			"another reason": func() error { _, err := do(words); return err },
+			"another action": func() error { _, err := f.Terminate(f.ctx, p); return err },
+			"other args":     func() error { _, err := f.RequeueWith(f.ctx, p, raw(`{"n": 3}`)); return err },
+			"another change": func() error { _, err := f.Amend(f.ctx, p, store.Change{Priority: priority(3)}); return err },
+		} {
+			var invalid *store.InvalidError
+			if err := do(); !errors.As(err, &invalid) || invalid.Field != "request_id" {
+				t.Errorf("%s repeated with %s: %v", what, other, err)
+			}
+		}
+		for _, left := range value[[]int64](f, "select coalesce(array_agg(id), '{}') from fenceline.jobs where state = 'available'") {
+			f.operate(f.Terminate, left) // out of the next one's way
+		}
+	}
+	f.consistent()
+}
+
+func TestAChangeThatCannotBeNamesItsFieldAndChangesNothing(t *testing.T) {
+	f := open(t)
+	full := make([]string, store.MaxTags)
+	for i := range full {
+		full[i] = fmt.Sprint("t", i)
+	}
+	id := f.enqueue(store.Request{Args: json.RawMessage(`{"pin":"canary"}`), MaxAttempts: 5, Tags: full})
+	before := f.job(id)
+	for i, c := range []struct {
+		field string
+		store.Change
+	}{
+		{"args", store.Change{NewArgs: raw(`{"pin":"canary"`)}},
+		{"args", store.Change{NewArgs: raw(``)}},
+		{"args.x", store.Change{NewArgs: raw(`{"pin":"canary","x":"\u0000"}`)}},
+		{"args", store.Change{NewArgs: raw(`"` + strings.Repeat("x", store.MaxArgs) + `"`)}},
+		{"args", store.Change{NewArgs: raw(` {"pin" : "canary"}`), Priority: priority(3)}}, // what it has
+		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 2}}},
+		{"restore", store.Change{NewArgs: store.NewArgs{Restore: -1}}},
+		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 1, Args: json.RawMessage(`1`)}}},
+		{"restore", store.Change{NewArgs: store.NewArgs{Restore: 1}}},
+		{"priority", store.Change{Priority: priority(0), AddTag: "x", RemoveTag: "t1"}},
+		{"queue", store.Change{Queue: "default"}},
+		{"queue", store.Change{Queue: "a\nb"}},
+		{"queue", store.Change{Queue: strings.Repeat("x", store.MaxQueue+1)}},
+		{"run_at", store.Change{RunAt: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)}},
+		{"max_attempts", store.Change{MaxAttempts: 5}},
+		{"max_attempts", store.Change{MaxAttempts: -1}},
+		{"max_attempts", store.Change{MaxAttempts: store.MaxAttempts + 1}},
+		{"add_tag", store.Change{AddTag: "t1"}},
+		{"add_tag", store.Change{AddTag: "one too many"}},
+		{"add_tag", store.Change{AddTag: "a\x00"}},
+		{"remove_tag", store.Change{RemoveTag: "none"}},
+		{"remove_tag", store.Change{RemoveTag: "none", AddTag: "none"}},
+		{"change", store.Change{}},
+	} {
+		var invalid *store.InvalidError
+		if _, err := f.Amend(f.ctx, f.seen(id), c.Change); !errors.As(err, &invalid) || invalid.Field != c.field || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%d: want %s, got %v", i, c.field, err)
+		}
+	}
+	var invalid *store.InvalidError
+	if _, err := f.Duplicate(f.ctx, f.seen(id), store.Change{AddTag: "one too many"}); !errors.As(err, &invalid) || invalid.Field != "add_tag" {
+		t.Error(err)
+	}
+	for name, do := range map[string]doing{"note": f.doing(f.Note), "erase": f.doing(f.Erase), "amend": f.amending(store.Change{Queue: "q"})} {
+		p := f.seen(id)
+		p.Reason = " "
+		if _, err := do(p); !errors.As(err, &invalid) || invalid.Field != "reason" {
+			t.Errorf("%s without a reason: %v", name, err)
+		}
+		p = f.seen(id)
+		p.JobID = 1 << 50
+		if _, err := do(p); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s of no job: %v", name, err)
+		}
+	}
+	// The limit of versions, without a hundred changes.
+	f.exec("update fenceline.jobs set args_version = $2 where id = $1", id, store.MaxArgsVersions)
+	if _, err := f.Amend(f.ctx, f.seen(id), store.Change{NewArgs: raw(`1`)}); !errors.As(err, &invalid) || invalid.Field != "args" {
+		t.Error(err)
+	}
+	f.exec("update fenceline.jobs set args_version = null where id = $1", id)
+	if after := f.job(id); !equal(after, before) {
+		t.Errorf("%+v after %+v", after, before)
+	}
+	if n := value[int](f, "select count(*) from fenceline.audit"); n != 0 {
+		t.Errorf("%d entries in the audit", n)
+	}
+	// When the audit cannot be written, nothing happens.
+	f.exec(`alter table fenceline.audit add constraint full_disk check (actor <> 'oncall')`)
+	for name, do := range map[string]doing{"note": f.doing(f.Note), "amend": f.amending(store.Change{Queue: "q"}),
+		"duplicate": func(p store.OperatorParams) (store.Job, error) { return f.Duplicate(f.ctx, p, store.Change{}) }} {
+		if _, err := do(f.seen(id)); err == nil || !equal(f.job(id), before) {
+			t.Errorf("%s without a record: %v", name, err)
+		}
+	}
+	if n := value[int](f, "select count(*) from fenceline.jobs"); n != 1 {
+		t.Errorf("%d jobs", n)
+	}
+	f.consistent()
+}
+
+// Programs of before know nothing of erasure: the database keeps what they would
+// requeue from running without args.
+func TestTheDatabaseItselfKeepsWhatIsErasedFromRunning(t *testing.T) {
+	f := open(t)
+	id := f.in(store.Discarded)
+	f.operate(f.Erase, id)
+	if _, err := f.runtime().Exec(f.ctx, "update fenceline.jobs set state = 'available', finished_at = null where id = $1", id); code(err) != "23514" {
+		t.Errorf("%v", err)
+	}
+	// And erase_left touches nothing of a job that is not.
+	other := f.in(store.Discarded)
+	if _, err := f.runtime().Exec(f.ctx, "select fenceline.erase_left($1)", other); err != nil {
+		t.Fatal(err)
+	}
+	if fails, err := f.Failures(f.ctx, other); err != nil || len(fails) != 1 || fails[0].Message == "" {
+		t.Errorf("%+v %v", fails, err)
+	}
+	for _, refused := range []string{"delete from fenceline.args_versions", "update fenceline.args_versions set args = '1'"} {
+		if _, err := f.runtime().Exec(f.ctx, refused); code(err) != "42501" {
+			t.Errorf("%s: %v, want permission denied", refused, err)
+		}
+	}
+}
