@@ -3,7 +3,11 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/web"
+	"github.com/fenceline/fenceline/web/access"
 )
 
 // sink is a log that many write.
@@ -129,6 +136,119 @@ func TestSecretsOfAJobComeOutNowhere(t *testing.T) {
 	var recorded string
 	if err := c.owner.QueryRow(c.ctx, `select string_agg(actor, ', ') from fenceline.audit where action = 'reveal'`).Scan(&recorded); err != nil || recorded != "reader" {
 		t.Errorf("recorded: %s, %v", recorded, err)
+	}
+}
+
+// What a rule keeps from everybody comes out nowhere, whoever asks: not where it
+// stands, not in what an error says of it, and not by searching for it. What a
+// rule shows, everybody sees.
+func TestWhatARuleKeepsComesOutForNobody(t *testing.T) {
+	t.Parallel()
+	const canary, open = "canary-77aa", "visible-77aa"
+	_, url := storetest.NewWithURL(t)
+	var rules []redact.Rule
+	for _, text := range []string{"*:args.**.card=never", "*:result.token=never", "*:args.**.month=show", "mail:error=show", "mail:output=never"} {
+		r, err := redact.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, r)
+	}
+	var log sink
+	c := openOn(t, storetest.Open(t, store.Config{URL: url, Redact: rules}), url, func(cfg *web.Config) {
+		cfg.SignIn = &web.SignIn{Passwords: true}
+		cfg.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		cfg.Heartbeat = 50 * time.Millisecond
+	})
+	c.person("admin", store.Powers{Role: store.RoleAdmin})
+	c.person("viewer", store.Powers{Role: store.RoleViewer})
+	admin, viewer := c.as("admin"), c.as("viewer")
+	args := []byte(`{"deep":[{"card":"` + canary + `"}],"month":"` + open + `","n":10.50}`)
+	done, failed := c.enqueue(store.Request{Kind: "report", Args: args}), c.enqueue(store.Request{Kind: "mail", Args: args})
+	streams := []*stream{c.follow("/stream?topic=job:"+text(failed), viewer...), c.follow("/stream?topic=job:"+text(failed), admin...)}
+	if err := c.complete("w", c.claim("w", "report", time.Minute), `{"token":"`+canary+`","rows":7}`); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.store.Fail(c.ctx, "w", []store.Failure{{Lease: c.claim("w", "mail", time.Minute), Permanent: true, Reason: string(store.ReasonPermanent),
+		Error: store.AttemptError{Class: "refused", Message: "the card " + canary + " was refused", Trace: "at " + canary}, Output: "said " + canary}})
+	if err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+	for _, s := range streams {
+		s.await("shows the failure to everybody", patch("was refused"))
+	}
+	var stored int
+	if err := c.owner.QueryRow(c.ctx, `select count(*) from fenceline.attempt_errors e full join fenceline.attempt_outputs o using (attempt_id)
+		where e::text || o::text like '%`+canary+`%'`).Scan(&stored); err != nil || stored != 0 {
+		t.Errorf("the error or the output is stored with the secret: %d, %v", stored, err)
+	}
+	// As from a time before the rules.
+	c.exec(`update fenceline.attempt_errors set message = 'an old one about ` + canary + `'`)
+	token := access.NewToken()
+	if err := c.store.AddToken(c.ctx, "test", "admin", "sees", store.Powers{Role: store.RoleAdmin}, time.Hour, access.Hash(token)); err != nil {
+		t.Fatal(err)
+	}
+	var pages []answer
+	for _, id := range []int64{done, failed} {
+		job := "/jobs/" + text(id)
+		pages = append(pages, want(t, c.send("GET", job, "", viewer...), 200), want(t, c.send("GET", job, "", admin...), 200),
+			want(t, c.post(job+"/reveal", fields("as", "page"), admin...), 200), want(t, c.post(job+"/reveal", fields("as", "file", "part", "args"), admin...), 200),
+			want(t, c.send("GET", "/api/v1"+job, "", "Authorization", "Bearer "+token), 200))
+	}
+	pages = append(pages, want(t, c.post("/jobs/"+text(done)+"/reveal", fields("as", "file", "part", "result"), admin...), 200))
+	for i, a := range pages {
+		if strings.Contains(a.body, canary) {
+			t.Errorf("answer %d holds what nobody may see: %s", i, excerpt(a.body))
+		}
+		if !strings.Contains(a.body, open) && i < 10 {
+			t.Errorf("answer %d lacks what everybody may see", i)
+		}
+	}
+	if revealed := pages[3].body; !strings.Contains(revealed, "10.50") {
+		t.Errorf("a number lost its digits: %s", revealed)
+	}
+	if old := pages[5].body; !strings.Contains(old, "an old one about •••") || !strings.Contains(old, "standard error is kept back.") {
+		t.Errorf("who may reveal nothing is not shown the error that a rule shows: %s", excerpt(old))
+	}
+	for i, s := range streams {
+		for _, e := range s.all() {
+			if strings.Contains(e.data, canary) {
+				t.Errorf("stream %d: a %s holds the secret", i, e.name)
+			}
+		}
+	}
+	if strings.Contains(log.String(), canary) {
+		t.Error("the log holds the secret")
+	}
+	for _, q := range []string{"args.card:" + canary, "args.deep.0.card:c*", "args.deep:x*", "kind:mail args.x.CARD:1"} {
+		a := c.send("POST", "/api/v1/searches", `{"q":"`+q+`"}`, "Content-Type", "application/json", "Authorization", "Bearer "+token)
+		if code, field := want(t, a, 422).fault(t); code != "invalid" || field != "q" {
+			t.Errorf("%s: %s %s", q, code, field)
+		}
+		if a := c.post("/jobs/search", fields("q", q), admin...); a.status != 422 {
+			t.Errorf("%s by form: %d", q, a.status)
+		}
+	}
+	want(t, c.send("POST", "/api/v1/searches", `{"q":"args.month:x"}`, "Content-Type", "application/json", "Authorization", "Bearer "+token), 201)
+}
+
+// Nothing but the rules decides what is shown of a payload.
+func TestNothingShowsAPayloadBesideTheRules(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{".", "../views", "../events", "../cmd/fenceline"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if found := regexp.MustCompile(`\.(Payload|Failures)\(c`).Find(source); found != nil {
+				t.Errorf("%s reads with %s what the rules have not seen; use Show, Reveal or JobView", path, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
