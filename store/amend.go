@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // NewArgs are other args for a job: those that are given, or those of a version
@@ -25,6 +27,23 @@ func (a NewArgs) check() error {
 		return &InvalidError{"restore", "cannot be given together with args"}
 	case a.Args != nil:
 		return CheckJSON("args", a.Args, MaxArgs)
+	}
+	return nil
+}
+
+// refill keeps what a rule kept from whoever changed the args: they had only its
+// cover to send back. The args that are read are those of the revision that was
+// seen, or the change is refused.
+func (s *Store) refill(ctx context.Context, jobID int64, a *NewArgs) error {
+	if a.Args == nil || !s.redact.KeepsValues() {
+		return nil
+	}
+	kind, present, err := payload(ctx, s.pool, jobID)
+	if err != nil {
+		return err
+	}
+	if a.Args, err = s.redact.Refill(kind, redact.Args, a.Args, present.Args); err != nil {
+		return &InvalidError{"args", err.Error()}
 	}
 	return nil
 }
@@ -174,6 +193,9 @@ func (s *Store) RequeueWith(ctx context.Context, p OperatorParams, a NewArgs) (J
 	if err := c.check(); err != nil {
 		return Job{}, err
 	}
+	if err := s.refill(ctx, p.JobID, &c.NewArgs); err != nil {
+		return Job{}, err
+	}
 	done, err := s.operate(ctx, operation{action: ActionRequeue, sql: requeueWithSQL, logs: TypeRequeued,
 		detail: c.detail(), args: c.params()[:2], change: c}, p)
 	return done.Job, err
@@ -253,6 +275,9 @@ func (s *Store) Amend(ctx context.Context, p OperatorParams, c Change) (Job, err
 	}
 	if c.nothing() {
 		return Job{}, &InvalidError{"change", "names nothing that is to be changed"}
+	}
+	if err := s.refill(ctx, p.JobID, &c.NewArgs); err != nil {
+		return Job{}, err
 	}
 	done, err := s.operate(ctx, operation{action: ActionAmend, sql: amendSQL, logs: TypeAmended,
 		detail: c.detail(), args: c.params(), change: c}, p)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // seen is an operator's action on a job as it is now.
@@ -177,7 +178,7 @@ func TestOlderArgsAreKeptRestoredAndErased(t *testing.T) {
 	for version, args := range map[int64]string{1: `{"card": "4111-1111"}`, 2: `{"name": "Berta Canary"}`, 3: `{"card": "4111-1111"}`} {
 		before := value[int](f, "select count(*) from fenceline.audit where action = 'reveal'")
 		got, err := f.RevealArgs(f.ctx, id, version, "auditor")
-		plain, _ := f.Args(f.ctx, id, version)
+		plain, _ := f.ShowArgs(f.ctx, id, version, redact.Revealed)
 		if err != nil || string(got) != args || string(plain) != args || value[int](f, "select count(*) from fenceline.audit where action = 'reveal' and detail ->> 'args_version' is not null") != before+1 {
 			t.Errorf("version %d: %s %s %v", version, got, plain, err)
 		}
@@ -460,6 +461,30 @@ func TestTheDatabaseItselfKeepsWhatIsErasedFromRunning(t *testing.T) {
 	for _, refused := range []string{"delete from fenceline.args_versions", "update fenceline.args_versions set args = '1'"} {
 		if _, err := f.runtime().Exec(f.ctx, refused); code(err) != "42501" {
 			t.Errorf("%s: %v, want permission denied", refused, err)
+		}
+	}
+}
+
+func TestACorrectionKeepsWhatARuleKeptFromItsAuthor(t *testing.T) {
+	f := open(t)
+	id := f.enqueue(store.Request{Args: json.RawMessage(`{"password": "hunter-22", "to": "ada", "logins": [{"password": "p-1"}]}`)})
+	seen := f.job(id).Revision
+	correct := func(args string) (store.Job, error) {
+		return f.Amend(f.ctx, store.OperatorParams{JobID: id, Seen: seen, Actor: "oncall", Reason: "typo"}, store.Change{NewArgs: store.NewArgs{Args: json.RawMessage(args)}})
+	}
+	var invalid *store.InvalidError
+	if _, err := correct(`{"password": "•••", "to": "eve", "logins": [{"password": "•••"}]}`); !errors.As(err, &invalid) || invalid.Field != "args" || !strings.Contains(invalid.Message, "args.logins.0.password") {
+		t.Errorf("a cover in a list: %v", err)
+	}
+	if _, err := correct(`{"password": "•••", "to": "eve"}`); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := f.Payload(f.ctx, id); err != nil || string(p.Args) != `{"to": "eve", "password": "hunter-22"}` {
+		t.Errorf("%s %v", p.Args, err)
+	}
+	for version, want := range map[int64]string{1: "p-1", 2: "hunter-22"} {
+		if args, err := f.RevealArgs(f.ctx, id, version, "auditor"); err != nil || strings.Contains(string(args), want) || !strings.Contains(string(args), "•••") {
+			t.Errorf("version %d is revealed as %s, %v", version, args, err)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // ErrNoVersion says that a job has no such version of its args, or that it is
@@ -52,27 +54,28 @@ func argsVersions(ctx context.Context, q querier, jobID int64) ([]ArgsVersion, e
 	})
 }
 
-// Args returns one version of a job's args, which may be the present one, unmasked
-// and unrecorded like [Store.Payload]. [ErrNoVersion] where it is not kept.
-func (s *Store) Args(ctx context.Context, jobID, version int64) (json.RawMessage, error) {
-	return argsOf(ctx, s.pool, jobID, version)
+// ShowArgs is [Store.Show] of one version of a job's args, which may be the
+// present one. [ErrNoVersion] where it is not kept.
+func (s *Store) ShowArgs(ctx context.Context, jobID, version int64, sight redact.Sight) (json.RawMessage, error) {
+	kind, args, err := argsOf(ctx, s.pool, jobID, version)
+	return s.redact.JSON(kind, redact.Args, args, sight), err
 }
 
-func argsOf(ctx context.Context, q querier, jobID, version int64) (json.RawMessage, error) {
+func argsOf(ctx context.Context, q querier, jobID, version int64) (kind string, args json.RawMessage, err error) {
 	rows, err := q.Query(ctx, `
-		select case when coalesce(j.args_version, 1) = $2 then j.args
+		select j.kind,
+		       case when coalesce(j.args_version, 1) = $2 then j.args
 		            else (select a.args from fenceline.args_versions a where a.job_id = j.id and a.version = $2) end
 		from fenceline.jobs j
 		where j.id = $1 and j.erased_at is null`, jobID, version)
-	var args json.RawMessage
 	if err == nil {
-		args, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[json.RawMessage])
+		_, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, row.Scan(&kind, &args) })
 	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && args == nil:
-		return nil, ErrNoVersion
+		return "", nil, ErrNoVersion
 	case err != nil:
-		return nil, fmt.Errorf("read version %d of job %d's args: %w", version, jobID, err)
+		return "", nil, fmt.Errorf("read version %d of job %d's args: %w", version, jobID, err)
 	}
-	return args, nil
+	return kind, args, nil
 }

@@ -30,6 +30,8 @@ type AttemptFailure struct {
 	At          time.Time // the database's clock
 	Fingerprint string    // equal for errors that differ in numbers and ids only
 	Output      string
+	ErrorKept   bool // there is a message or a trace, and the reader may not see it
+	OutputKept  bool
 }
 
 // clean makes the texts storable and bounded. It cannot fail, because a text

@@ -98,6 +98,10 @@ func (s *Store) complete(ctx context.Context, worker string, batch []Completion)
 	if !extras {
 		return o.run(ctx, s.pool, completeSQL, results, details)
 	}
+	outputs, err := s.outputs(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
 	return inTx(ctx, s.pool, func(tx pgx.Tx) ([]Outcome, error) {
 		linked, err := linkedFollowUps(ctx, tx, batch)
 		if err != nil {
@@ -113,7 +117,7 @@ func (s *Store) complete(ctx context.Context, worker string, batch []Completion)
 		for i := range outcomes {
 			outcomes[i].Linked = linked[i]
 		}
-		if err := keepOutputs(ctx, tx, outcomes, func(i int) string { return batch[i].Output }); err != nil {
+		if err := keepOutputs(ctx, tx, outcomes, func(i int) string { return outputs[i] }); err != nil {
 			return nil, err
 		}
 		return outcomes, writeFollowUps(ctx, tx, batch, outcomes)

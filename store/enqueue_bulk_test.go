@@ -217,7 +217,12 @@ func (c *counter) TraceCopyFromEnd(context.Context, *pgx.Conn, pgx.TraceCopyFrom
 // counted is one more store, whose statements c counts.
 func (f *fixture) counted(c *counter) *store.Store {
 	f.t.Helper()
-	s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url}, c)
+	return f.countedWith(c, store.Config{URL: f.url})
+}
+
+func (f *fixture) countedWith(c *counter, cfg store.Config) *store.Store {
+	f.t.Helper()
+	s, err := store.OpenTraced(f.ctx, cfg, c)
 	if err != nil {
 		f.t.Fatal(err)
 	}

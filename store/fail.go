@@ -56,8 +56,9 @@ left join failed f on f.n = v.n`
 // for its next attempt, or is discarded when the failure is permanent or the
 // budget is spent. A refused failure schedules no retry; it is recorded and
 // returned as a *[StaleError] in its outcome. The errors' texts are made
-// storable first, so that none can stop a failure from being recorded. A
-// repeat by the same attempt is answered as success.
+// storable first, so that none can stop a failure from being recorded, and lose
+// what a rule keeps from everybody. A repeat by the same attempt is answered as
+// success.
 func (s *Store) Fail(ctx context.Context, worker string, batch []Failure) ([]Outcome, error) {
 	if len(batch) == 0 {
 		return nil, nil
@@ -66,10 +67,19 @@ func (s *Store) Fail(ctx context.Context, worker string, batch []Failure) ([]Out
 	n := len(o.leases)
 	permanent, delays := make([]bool, n), make([]int64, n)
 	reasons, hashes := make([]string, n), make([]string, n)
-	cleaned := make([]AttemptError, len(batch))
+	cleaned, outputs := make([]AttemptError, len(batch)), make([]string, len(batch))
+	all := make([]said, len(batch))
+	for i, f := range batch {
+		all[i] = said{lease: f.Lease}
+	}
+	kept, err := s.keptSecrets(ctx, all)
+	if err != nil {
+		return nil, err
+	}
 	for place, i := range o.first() {
 		f := batch[i]
-		cleaned[i] = f.Error.clean()
+		cleaned[i] = f.Error.without(kept[f.Lease.JobID]).clean()
+		outputs[i] = kept[f.Lease.JobID].Without(f.Output)
 		permanent[place] = f.Permanent
 		delays[place] = max(0, f.Delay.Microseconds())
 		reasons[place] = f.Reason
@@ -86,6 +96,6 @@ func (s *Store) Fail(ctx context.Context, worker string, batch []Failure) ([]Out
 		if err := keepErrors(ctx, tx, outcomes, cleaned); err != nil {
 			return nil, err
 		}
-		return outcomes, keepOutputs(ctx, tx, outcomes, func(i int) string { return batch[i].Output })
+		return outcomes, keepOutputs(ctx, tx, outcomes, func(i int) string { return outputs[i] })
 	})
 }

@@ -104,6 +104,15 @@ type Page struct {
 	Bound int   // above 0 when the reading stopped after so many jobs before the page was full; Next goes on from there
 }
 
+// checked is check, with what a rule keeps from everybody left unasked.
+func (s *Store) checked(f Filter) (Filter, error) {
+	f, err := f.check()
+	if err == nil {
+		err = s.mayBeAsked(f.Query)
+	}
+	return f, err
+}
+
 // check returns the filter with everything that matches in its query.
 func (f Filter) check() (Filter, error) {
 	if f.State != "" && !f.State.Valid() {

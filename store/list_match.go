@@ -171,7 +171,8 @@ func (c *conditions) failure(t search.Term) string {
 	})
 }
 
-// payload compares values of JSON, so that every digit of a number counts.
+// payload compares single values of JSON, so that every digit of a number counts
+// and nothing is told of what stands deeper, where other rules may hold.
 // What looks like a number may have been given as a text too.
 func (c *conditions) payload(t search.Term) string {
 	path := c.arg(t.Path, "text[]")
@@ -179,7 +180,7 @@ func (c *conditions) payload(t search.Term) string {
 		text := c.arg(v.Text, "text")
 		switch {
 		case v.Prefix:
-			return "starts_with(j.args #>> " + path + ", " + text + ")"
+			return "jsonb_typeof(j.args #> " + path + ") not in ('object', 'array') and starts_with(j.args #>> " + path + ", " + text + ")"
 		case v.Scalar:
 			return "j.args #> " + path + " in (to_jsonb(" + text + "), " + text + "::jsonb)"
 		}

@@ -53,7 +53,7 @@ func (s *Store) searched(ctx context.Context, do func(context.Context, pgx.Tx) e
 // of jobs: see [Page]. An *[InvalidError] names the field of the filter that
 // cannot be used.
 func (s *Store) Jobs(ctx context.Context, f Filter) (Page, error) {
-	f, err := f.check()
+	f, err := s.checked(f)
 	if err != nil {
 		return Page{}, err
 	}
@@ -215,7 +215,7 @@ func (o orderSQL) place(j Job) Place {
 // 10,000. Where it cannot count all without looking far it counts the ones it
 // sees in one reading, and says that there may be more.
 func (s *Store) Matching(ctx context.Context, f Filter) (Count, error) {
-	f, err := f.check()
+	f, err := s.checked(f)
 	if err != nil {
 		return Count{}, err
 	}

@@ -187,7 +187,7 @@ const (
 // matching reads all jobs that a query selects, in bounded statements.
 func (s *Store) matching(ctx context.Context, a Action, query search.Query) (selected, error) {
 	found := newSelected()
-	f, err := Filter{Query: query}.check()
+	f, err := s.checked(Filter{Query: query})
 	if err != nil {
 		return found, err
 	}

@@ -7,20 +7,24 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fenceline/fenceline/store/redact"
 )
 
-// Reveal returns what a job was given and made, in full, and records in the
-// same transaction who looked. Without that record nothing is shown.
-// [ErrNotFound] when there is no such job.
+// Reveal returns what a job was given and made, but for what a rule keeps from
+// everybody, and records in the same transaction who looked. Without that record
+// nothing is shown. [ErrNotFound] when there is no such job.
 func (s *Store) Reveal(ctx context.Context, jobID int64, actor string) (Payload, error) {
-	return reveal(ctx, s, jobID, actor, "{}", func(tx pgx.Tx) (Payload, error) { return payload(ctx, tx, jobID) })
+	return reveal(ctx, s, jobID, actor, "{}", func(tx pgx.Tx) (Payload, error) { return s.sight(ctx, tx, jobID, redact.Revealed) })
 }
 
 // RevealArgs is [Store.Reveal] of one version of a job's args, which may be the
 // present one. [ErrNoVersion] where it is not kept.
 func (s *Store) RevealArgs(ctx context.Context, jobID, version int64, actor string) (json.RawMessage, error) {
-	return reveal(ctx, s, jobID, actor, fmt.Sprintf(`{"args_version": %d}`, version),
-		func(tx pgx.Tx) (json.RawMessage, error) { return argsOf(ctx, tx, jobID, version) })
+	return reveal(ctx, s, jobID, actor, fmt.Sprintf(`{"args_version": %d}`, version), func(tx pgx.Tx) (json.RawMessage, error) {
+		kind, args, err := argsOf(ctx, tx, jobID, version)
+		return s.redact.JSON(kind, redact.Args, args, redact.Revealed), err
+	})
 }
 
 func reveal[T any](ctx context.Context, s *Store, jobID int64, actor, detail string, read func(pgx.Tx) (T, error)) (T, error) {
@@ -38,69 +42,45 @@ func reveal[T any](ctx context.Context, s *Store, jobID int64, actor, detail str
 	})
 }
 
-// Payload returns what a job was given and made, unmasked and unrecorded: for
-// programs of the job's owner. Whatever shows it to a person calls
-// [Store.Reveal] instead. [ErrNotFound] when there is no such job.
-func (s *Store) Payload(ctx context.Context, jobID int64) (Payload, error) {
-	return payload(ctx, s.pool, jobID)
+// Show returns what a reader of a sight may see of what a job was given and
+// made, unrecorded: the shape of it, or all of it to programs of the job's
+// owner. Whatever reveals it to a person calls [Store.Reveal] instead.
+// [ErrNotFound] when there is no such job.
+func (s *Store) Show(ctx context.Context, jobID int64, sight redact.Sight) (Payload, error) {
+	return s.sight(ctx, s.pool, jobID, sight)
 }
 
-func payload(ctx context.Context, q querier, jobID int64) (Payload, error) {
-	rows, err := q.Query(ctx, `select case when j.erased_at is null then j.args end, j.result from fenceline.jobs j where j.id = $1`, jobID)
+func (s *Store) sight(ctx context.Context, q querier, jobID int64, sight redact.Sight) (Payload, error) {
+	kind, p, err := payload(ctx, q, jobID)
 	if err != nil {
-		return Payload{}, fmt.Errorf("read the payload of job %d: %w", jobID, err)
+		return Payload{}, err
 	}
-	p, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (p Payload, err error) {
-		err = row.Scan(&p.Args, &p.Result)
-		return p, err
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Payload{}, ErrNotFound
-	}
+	return s.shown(kind, p, sight), nil
+}
+
+func (s *Store) shown(kind string, p Payload, sight redact.Sight) Payload {
+	return Payload{Args: s.redact.JSON(kind, redact.Args, p.Args, sight), Result: s.redact.JSON(kind, redact.Result, p.Result, sight)}
+}
+
+// Payload returns what a job was given and made, whatever the rules say: for
+// what works the job and checks it. Nothing may show it; see [Store.Show].
+// [ErrNotFound] when there is no such job.
+func (s *Store) Payload(ctx context.Context, jobID int64) (Payload, error) {
+	_, p, err := payload(ctx, s.pool, jobID)
 	return p, err
 }
 
-// Mask returns the shape of a JSON text: names and structure stay, every value
-// that could be a secret is covered. Lists and objects beyond a few entries are
-// told by their number.
-func Mask(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return json.RawMessage(`"•••"`)
-	}
-	masked, err := json.MarshalIndent(mask(v, 0), "", "  ")
+func payload(ctx context.Context, q querier, jobID int64) (kind string, p Payload, err error) {
+	rows, err := q.Query(ctx, `select j.kind, case when j.erased_at is null then j.args end, j.result from fenceline.jobs j where j.id = $1`, jobID)
 	if err != nil {
-		return json.RawMessage(`"•••"`)
+		return "", Payload{}, fmt.Errorf("read the payload of job %d: %w", jobID, err)
 	}
-	return masked
-}
-
-const (
-	maskDepth   = 4
-	maskEntries = 40
-)
-
-func mask(v any, depth int) any {
-	switch v := v.(type) {
-	case nil, bool:
-		return v
-	case map[string]any:
-		if len(v) > maskEntries || depth >= maskDepth {
-			return fmt.Sprintf("{ ••• %d }", len(v))
-		}
-		out := make(map[string]any, len(v))
-		for name, value := range v {
-			out[cut(name, 80)] = mask(value, depth+1)
-		}
-		return out
-	case []any:
-		if len(v) == 0 {
-			return v
-		}
-		return fmt.Sprintf("[ ••• %d ]", len(v))
+	p, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (p Payload, err error) {
+		err = row.Scan(&kind, &p.Args, &p.Result)
+		return p, err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", Payload{}, ErrNotFound
 	}
-	return "•••"
+	return kind, p, err
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // Clock returns the database's time, the only one by which anything here is
@@ -68,10 +70,11 @@ type JobView struct {
 	Trace       string           // the enqueuer's traceparent; empty when there is none
 	Transitions []Transition     // the newest of them, in order
 	History     History          // of all of them
-	Errors      []AttemptFailure // oldest first
+	Errors      []AttemptFailure // oldest first, as who may reveal payloads sees them
+	Kept        []AttemptFailure // the same, as the others do
 	Children    []Job            // follow-ups that the job's result wrote
 	Twice       []int64          // the ids of those that may have been delivered twice; see [History.MaybeTwice]
-	Masked      Payload          // shapes only; see [Mask]
+	Masked      Payload          // as who may not reveal it sees it
 	Versions    []ArgsVersion    // of the args, beside the present ones; see [Store.ArgsVersions]
 	Horizon     uint64           // every transaction below is in this snapshot
 }
@@ -101,13 +104,14 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 	if err = v.readLog(ctx, tx); err != nil {
 		return JobView{}, err
 	}
-	if v.Errors, err = failures(ctx, tx, id); err != nil {
+	all, err := failures(ctx, tx, id)
+	if err != nil {
 		return JobView{}, err
 	}
 	if err = v.readChildren(ctx, tx); err != nil {
 		return JobView{}, err
 	}
-	full, err := payload(ctx, tx, id)
+	kind, full, err := payload(ctx, tx, id)
 	if err != nil {
 		return JobView{}, err
 	}
@@ -116,7 +120,8 @@ func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {
 			return JobView{}, err
 		}
 	}
-	v.Masked = Payload{Args: Mask(full.Args), Result: Mask(full.Result)}
+	v.Masked = s.shown(kind, full, redact.Masked)
+	v.Errors, v.Kept = s.failuresFor(kind, full, all, redact.Revealed), s.failuresFor(kind, full, all, redact.Masked)
 	err = tx.QueryRow(ctx, `select clock_timestamp(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint`).Scan(&v.Now, &v.Horizon)
 	v.Now = v.Now.UTC()
 	return v, err
@@ -143,7 +148,8 @@ func (v *JobView) readLog(ctx context.Context, tx pgx.Tx) error {
 	}
 }
 
-// Failures returns the errors and outputs of a job's attempts, oldest first.
+// Failures returns the errors and outputs of a job's attempts as they are
+// stored, oldest first. Nothing may show them; see [JobView].
 func (s *Store) Failures(ctx context.Context, jobID int64) ([]AttemptFailure, error) {
 	return failures(ctx, s.pool, jobID)
 }

@@ -20,8 +20,12 @@ const SearchKept = 30 * 24 * time.Hour
 
 // KeepSearch keeps a search that holds what jobs were given, so that an address
 // can name it without holding it, and records in the same transaction who asked.
-// The record holds the id and never the search. The id cannot be guessed.
+// The record holds the id and never the search. The id cannot be guessed. An
+// *[InvalidError] says that it asks for what nobody may see.
 func (s *Store) KeepSearch(ctx context.Context, q search.Query, actor string) (uuid.UUID, error) {
+	if err := s.mayBeAsked(q); err != nil {
+		return uuid.Nil, err
+	}
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("make an id: %w", err)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // RuntimeRole is the database role of a running Fenceline: it may read and
@@ -31,6 +33,11 @@ type Config struct {
 	// IdleInTransaction bounds how long a stopped process can hold the rows it
 	// has locked; keep it at half a lease or less. 0 means 2 s.
 	IdleInTransaction time.Duration
+	// Redact says what is shown of what jobs hold, and what of it is kept out of
+	// the texts of errors, beside [redact.Defaults]; RedactOnly without those.
+	// Every process of one database should have the same.
+	Redact     []redact.Rule
+	RedactOnly bool
 }
 
 // Store speaks the protocol to one database. It is safe for concurrent use.
@@ -39,12 +46,17 @@ type Store struct {
 	renewals *pgxpool.Pool
 	listen   *pgx.ConnConfig
 	together together
+	redact   redact.Set
 }
 
 // Open connects, as the runtime role where it may, and checks that the schema
 // is the one this program was built for. The error is a sentence for a person.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
+	rules, err := cfg.rules()
+	if err != nil {
+		return nil, fmt.Errorf("redact: %w", err)
+	}
 	base, err := pgxpool.ParseConfig(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
@@ -57,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	apart := base.Copy()
 	apart.MaxConns = cfg.RenewalConns
 	apart.MinConns = 1
-	s := &Store{listen: base.ConnConfig.Copy()}
+	s := &Store{listen: base.ConnConfig.Copy(), redact: rules}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, base); err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 const (
@@ -93,12 +94,11 @@ func (s *Server) payloadFor(c echo.Context, j store.Job) (store.Payload, error) 
 	ctx, p := c.Request().Context(), s.who(c)
 	switch {
 	case s.cfg.SignIn == nil:
-		return s.cfg.Store.Payload(ctx, j.ID)
+		return s.cfg.Store.Show(ctx, j.ID, redact.Revealed)
 	case p.Has(store.RightReveal) && p.ActsOn(j.Queue):
 		return s.cfg.Store.Reveal(ctx, j.ID, p.name)
 	}
-	all, err := s.cfg.Store.Payload(ctx, j.ID)
-	return store.Payload{Args: store.Mask(all.Args), Result: store.Mask(all.Result)}, err
+	return s.cfg.Store.Show(ctx, j.ID, redact.Masked)
 }
 
 type transitionsJSON struct {

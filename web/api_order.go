@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 const (
@@ -171,12 +172,11 @@ func (s *Server) apiVersion(c echo.Context) error {
 // argsFor is payloadFor of one version of the args.
 func (s *Server) argsFor(c echo.Context, j store.Job, version int64) (json.RawMessage, error) {
 	ctx, p := c.Request().Context(), s.who(c)
-	if s.cfg.SignIn != nil && p.Has(store.RightReveal) && p.ActsOn(j.Queue) {
+	switch {
+	case s.cfg.SignIn == nil:
+		return s.cfg.Store.ShowArgs(ctx, j.ID, version, redact.Revealed)
+	case p.Has(store.RightReveal) && p.ActsOn(j.Queue):
 		return s.cfg.Store.RevealArgs(ctx, j.ID, version, p.name)
 	}
-	args, err := s.cfg.Store.Args(ctx, j.ID, version)
-	if s.cfg.SignIn != nil {
-		args = store.Mask(args)
-	}
-	return args, err
+	return s.cfg.Store.ShowArgs(ctx, j.ID, version, redact.Masked)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -44,7 +45,14 @@ type panicked struct {
 	stack []byte
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+// Error tells what the runtime says, and of any other value its type alone: a
+// text may hold what a job was given, and the stack tells where it was made.
+func (p *panicked) Error() string {
+	if e, ok := p.value.(runtime.Error); ok {
+		return "panic: " + e.Error()
+	}
+	return fmt.Sprintf("panic with a %T", p.value)
+}
 
 // caught turns a panic into an error, so that it is answered like any other.
 func caught(next echo.HandlerFunc, c echo.Context) (err error) {

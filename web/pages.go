@@ -58,6 +58,9 @@ func (s *Server) ahead(ctx context.Context, j store.Job) (store.Prospects, error
 // jobPage is what the page and its live patches are both made from.
 func (s *Server) jobPage(f views.Frame, view store.JobView) views.JobPage {
 	f.Now, f.Topics = view.Now, []string{views.TopicJob(view.Job.ID)}
+	if f.Limits.WhyNotReveal(view.Job.Queue) != "" {
+		view.Errors = view.Kept
+	}
 	return views.JobPage{Frame: f, View: view}
 }
 

@@ -79,7 +79,7 @@ func (s *Server) answer(c echo.Context, p *problem) {
 func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.Join(err, fmt.Errorf("the error page itself failed: %v", r))
+			err = errors.Join(err, fmt.Errorf("the error page itself failed: %w", &panicked{value: r}))
 		}
 	}()
 	id, _ := c.Get(keyRequestID).(string)

@@ -9,14 +9,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
 )
 
 // database says where the jobs are.
 type database struct {
-	URL      string `name:"database-url" env:"DATABASE_URL" placeholder:"URL" group:"Database" help:"PostgreSQL to use. Without one, a private server is run in the data directory. Better given by the environment: a command line is visible to others."`
-	OwnerURL string `name:"owner-database-url" env:"FENCELINE_OWNER_DATABASE_URL" placeholder:"URL" group:"Database" help:"The same database as a role that may change its schema; without one, the database URL is used for that too."`
-	DataDir  string `name:"data-dir" env:"FENCELINE_DATA_DIR" placeholder:"DIR" group:"Database" help:"Where the private server keeps its data. The default is /var/lib/fenceline for root, else fenceline below XDG_STATE_HOME or ~/.local/state. Verbs given the same directory share the server."`
-	Binaries string `name:"postgres-bin" env:"PGBIN" placeholder:"DIR" group:"Database" help:"Directory of the programs initdb and postgres for the private server. Without one, the newest set on this machine is used."`
+	URL        string        `name:"database-url" env:"DATABASE_URL" placeholder:"URL" group:"Database" help:"PostgreSQL to use. Without one, a private server is run in the data directory. Better given by the environment: a command line is visible to others."`
+	OwnerURL   string        `name:"owner-database-url" env:"FENCELINE_OWNER_DATABASE_URL" placeholder:"URL" group:"Database" help:"The same database as a role that may change its schema; without one, the database URL is used for that too."`
+	DataDir    string        `name:"data-dir" env:"FENCELINE_DATA_DIR" placeholder:"DIR" group:"Database" help:"Where the private server keeps its data. The default is /var/lib/fenceline for root, else fenceline below XDG_STATE_HOME or ~/.local/state. Verbs given the same directory share the server."`
+	Binaries   string        `name:"postgres-bin" env:"PGBIN" placeholder:"DIR" group:"Database" help:"Directory of the programs initdb and postgres for the private server. Without one, the newest set on this machine is used."`
+	Redact     []redact.Rule `name:"redact" env:"FENCELINE_REDACT" placeholder:"RULE" group:"Database" help:"What is shown of what jobs hold, as KIND:PART.PATH=show, mask or never: *:args.**.card=never is shown to nobody. May be repeated; give all processes of one database the same."`
+	RedactOnly bool          `name:"redact-only" env:"FENCELINE_REDACT_ONLY" group:"Database" help:"Only the rules that are given hold. Otherwise nobody is shown values under names such as password, token and secret either."`
 }
 
 // session is an open store and how it was reached.
@@ -32,6 +35,7 @@ var small = store.Config{MaxConns: 2, RenewalConns: 1}
 // and opens the store as the runtime role. Whoever opens a session closes it.
 func (d database) open(ctx context.Context, a *app, how manner, cfg store.Config) (*session, error) {
 	deadline := time.Now().Add(startPatience)
+	cfg.Redact, cfg.RedactOnly = d.Redact, d.RedactOnly
 	for {
 		p, err := d.reach(ctx, a, how)
 		if err != nil {

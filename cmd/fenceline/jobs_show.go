@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/redact"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -37,7 +38,7 @@ func (c *jobsShowCmd) show(ctx context.Context, a *app, st *store.Store) error {
 	case c.Reveal:
 		payload, err = st.Reveal(ctx, c.ID, actor())
 	case a.json:
-		payload, err = st.Payload(ctx, c.ID)
+		payload, err = st.Show(ctx, c.ID, redact.Revealed)
 	}
 	if err != nil {
 		return aboutJob(c.ID, err)
@@ -150,12 +151,20 @@ func refusals(refused []store.Transition) string {
 func printFailures(a *app, failures []store.AttemptFailure) {
 	for _, f := range failures {
 		if f.Message != "" || f.Class != "" {
-			fmt.Fprintf(a.out, "\nError of generation %d, %s: %s\n", f.Generation, oneLine(f.Class), paragraph(f.Message))
+			fmt.Fprintf(a.out, "\nError of generation %d, %s: %s\n", f.Generation, oneLine(f.Class), paragraph(orKept(f.Message, f.ErrorKept)))
 		}
-		if f.Output != "" {
-			fmt.Fprintf(a.out, "\nOutput of generation %d:\n%s\n", f.Generation, paragraph(f.Output))
+		if f.Output != "" || f.OutputKept {
+			fmt.Fprintf(a.out, "\nOutput of generation %d:\n%s\n", f.Generation, paragraph(orKept(f.Output, f.OutputKept)))
 		}
 	}
+}
+
+// orKept is a text, or why there is none.
+func orKept(text string, kept bool) string {
+	if kept {
+		return "(a rule keeps it from everybody)"
+	}
+	return text
 }
 
 // indented is JSON for people, safe to show.
