@@ -22,6 +22,7 @@ const (
 	FlashCancelled       Flash = "operation-cancelled"
 
 	FlashIncident Flash = "incident-changed"
+	FlashTold     Flash = "told"
 )
 
 var flashTexts = map[Flash]string{
@@ -39,6 +40,7 @@ var flashTexts = map[Flash]string{
 	FlashCancelled:       "Cancelled. What had been done stays done.",
 
 	FlashIncident: "Done, and on the incident’s timeline.",
+	FlashTold:     "The message is on its way. This is its job: its result says what the other side answered.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",
 }

@@ -155,10 +155,16 @@ func (h *Hours) Holds(at time.Time) bool {
 	return h.From <= day || day < h.To
 }
 
+// Clock returns both ends as times of day, such as 22:00.
+func (h *Hours) Clock() (from, to string) {
+	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60) }
+	return clock(h.From), clock(h.To)
+}
+
 // String says them as "22:00 to 07:00 UTC".
 func (h *Hours) String() string {
-	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60) }
-	return clock(h.From) + " to " + clock(h.To) + " " + h.Zone.String()
+	from, to := h.Clock()
+	return from + " to " + to + " " + h.Zone.String()
 }
 
 // Least is the least severity that is told of at a moment.
