@@ -68,7 +68,7 @@ func (f *fixture) planned(look func(string, bool, plan)) *store.Store {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url}, &planner{f: f, conn: conn, look: look})
+	s, err := store.OpenTraced(f.ctx, store.Config{URL: f.url, IdleInTransaction: time.Minute}, &planner{f: f, conn: conn, look: look})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -167,6 +167,7 @@ func (s *Store) ForgetRollups(ctx context.Context, keep time.Duration) (more boo
 	}
 	for _, sql := range []string{
 		forgetIncidentJobsSQL,
+		forgetNoticesSQL,
 		`delete from fenceline.rollups r using (
 		   select o.minute, o.queue, o.kind, o.type, o.reason from fenceline.rollups o
 		   where o.minute < now() - $1::interval order by o.minute limit $2 for update skip locked) o

@@ -27,6 +27,7 @@ const (
 	FlashNoted      Flash = "noted"
 	FlashDuplicated Flash = "duplicated"
 	FlashErased     Flash = "erased"
+	FlashTold     Flash = "told"
 )
 
 var flashTexts = map[Flash]string{
@@ -49,6 +50,7 @@ var flashTexts = map[Flash]string{
 	FlashErased:     "Erased. The timeline stays; nothing brings the payload back.",
 
 	FlashIncident: "Done, and on the incident’s timeline.",
+	FlashTold:     "The message is on its way. This is its job: its result says what the other side answered.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",
 }

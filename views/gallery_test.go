@@ -14,6 +14,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/fenceline/fenceline/static"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/detect"
+	"github.com/fenceline/fenceline/store/notice"
 	"github.com/fenceline/fenceline/store/search"
 )
 
@@ -23,8 +25,8 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"home":            Home(HomePage{frame(TopicHome), sampleHome()}),
-		"incidents":       Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}}),
-		"incidents-empty": Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}}),
+		"incidents":       Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}, sampleTargets()}),
+		"incidents-empty": Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}, nil}),
 		"incident":        Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
 		"incident-ugly":   Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
 		"home-ugly":       Home(HomePage{frame(TopicHome), uglyHome()}),
@@ -175,6 +177,18 @@ func uglyIncidents() (out []store.Incident) {
 	for i, text := range hostile {
 		out = append(out, store.Incident{ID: 9007199254740993000 + int64(i), Revision: 4611686018427387904, State: store.IncidentResolved, Severity: "high", Rule: "backlog", Scope: "queue " + text, What: text,
 			Search: `queue:"x"`, Owner: text, OpenedAt: sampleNow.Add(-time.Hour), FoundAt: sampleNow, ResolvedAt: sampleNow, Reopened: 99})
+	}
+	return out
+}
+
+func sampleTargets() (out []NoticeTarget) {
+	night := &notice.Hours{From: 22 * time.Hour, To: 7 * time.Hour, Zone: time.UTC, Severity: detect.High}
+	for n, name := range []string{"pager", "room", hostile[0], strings.Repeat("w", 200)} {
+		t := NoticeTarget{Rule: notice.Rule{Target: name, Format: notice.PagerDuty, Severity: detect.Medium}}
+		if n > 0 {
+			t.Quiet, t.Told = night, store.Told{At: sampleNow.Add(-time.Hour), Job: 70000}
+		}
+		out = append(out, t)
 	}
 	return out
 }

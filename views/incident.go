@@ -27,7 +27,8 @@ const (
 // IncidentsPage is the list of incidents.
 type IncidentsPage struct {
 	Frame
-	View store.Incidents
+	View    store.Incidents
+	Targets []NoticeTarget
 }
 
 // IncidentPage is one incident's page.

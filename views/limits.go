@@ -1,6 +1,10 @@
 package views
 
-import "github.com/fenceline/fenceline/store"
+import (
+	"github.com/a-h/templ"
+
+	"github.com/fenceline/fenceline/store"
+)
 
 // Limits are the powers of a reader who may not do everything. The server
 // refuses what they do not allow; pages only say so beforehand. A nil one
@@ -47,4 +51,12 @@ func (l *Limits) WhyNotBulk() string {
 		return "Acting on many jobs needs the right bulk."
 	}
 	return ""
+}
+
+// whyNotAttrs disables a button of which [whyNot] says why.
+func whyNotAttrs(why, id string) templ.Attributes {
+	if why == "" {
+		return nil
+	}
+	return templ.Attributes{"disabled": true, "aria-describedby": id}
 }

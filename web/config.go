@@ -11,6 +11,7 @@ import (
 
 	"github.com/fenceline/fenceline/events"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/notice"
 )
 
 // Actor is who every action is recorded as where nobody signs in: the console
@@ -45,6 +46,11 @@ type Config struct {
 	// TraceURL is where a job's trace is shown, with {trace} in place of its id;
 	// empty: the id is shown without a link.
 	TraceURL string
+
+	// Notices says who is told of incidents, and Console where people reach this
+	// console, for links in tests of it.
+	Notices []notice.Rule
+	Console string
 
 	Prefix  string   // where a proxy mounts the console, as "/ops/leases"; empty for the root
 	Hosts   []string // names, without ports, under which the console is reached besides localhost, 127.0.0.1 and ::1

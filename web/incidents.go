@@ -22,6 +22,9 @@ func (s *Server) incidents(c echo.Context) error {
 	if p.View, err = s.cfg.Store.Incidents(c.Request().Context()); err != nil {
 		return err
 	}
+	if p.Targets, err = s.targets(c.Request().Context()); err != nil {
+		return err
+	}
 	p.Now = p.View.Now
 	return page(c, http.StatusOK, views.Incidents(p))
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/detect"
+	"github.com/fenceline/fenceline/store/notice"
+	"github.com/fenceline/fenceline/web"
 )
 
 func TestAnIncidentIsTakenNotedAndResolvedOnItsPageAndByTheAPI(t *testing.T) {
@@ -150,5 +153,45 @@ func TestAMergedIncidentLeadsToTheOneThatGoesOnAndItsJobsAreActedOnThere(t *test
 	preview := want(t, c.post("/operations", url.Values{"q": {"incident:1"}, "do": {"requeue matching"}}), 303)
 	if got := c.get(preview.header.Get("Location")).body; !strings.Contains(got, "touched by incident") {
 		t.Errorf("the preview of the incident's jobs: %s", excerpt(got))
+	}
+}
+
+func TestWhoIsToldOfIncidentsIsShownAndTried(t *testing.T) {
+	night := &notice.Hours{From: 22 * time.Hour, To: 7 * time.Hour, Zone: time.UTC, Severity: detect.High}
+	c := open(t, func(cfg *web.Config) {
+		cfg.Console = "https://fenceline.example"
+		cfg.Notices = []notice.Rule{{Target: "pager", Format: notice.PagerDuty, Severity: detect.High}, {Target: "<b>room</b>", Format: notice.Slack, Severity: detect.Medium, Every: time.Minute, Quiet: night}}
+	})
+	page := want(t, c.get("/incidents"), 200).body
+	for _, words := range []string{"pagerduty", "&lt;b&gt;room&lt;/b&gt;", "22:00 to 07:00 UTC", "never", "Send a test"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the page does not say %q", words)
+		}
+	}
+	want(t, c.post("/notices/test", url.Values{"target": {"nobody"}}), 422)
+	sent := want(t, c.post("/notices/test", url.Values{"target": {"<b>room</b>"}}), 303)
+	if got := want(t, c.get(sent.header.Get("Location")), 200).body; !strings.Contains(got, "The message is on its way") {
+		t.Errorf("after a test: %s", excerpt(got))
+	}
+	for body, says := range map[string]string{`{}`: `"field":"target"`, `{"target":"nobody"}`: `"field":"target"`, `{"target":7}`: `"field":"target"`} {
+		if got := want(t, c.api("/api/v1/notices/test", body), 422); !strings.Contains(got.body, says) {
+			t.Errorf("%s: %s", body, got.body)
+		}
+	}
+	if got := want(t, c.api("/api/v1/notices/test", `{"target":"pager"}`), 200); !strings.Contains(got.body, `"job_id":"2"`) {
+		t.Error(got.body)
+	}
+	d := readSpecification(t)
+	told := want(t, c.get("/api/v1/notices"), 200)
+	for _, n := range told.json(t)["notices"].([]any) {
+		if wrong := d.fits("notice", d.Components.Schemas["Notice"], n); wrong != "" {
+			t.Error(wrong)
+		}
+	}
+	if !strings.Contains(told.body, `"told_by":"1"`) || !strings.Contains(told.body, `"every":"1m0s"`) {
+		t.Error(told.body)
+	}
+	if empty := c.another(func(cfg *web.Config) { cfg.Notices = nil }).get("/incidents").body; !strings.Contains(empty, "Nobody: no target is configured") {
+		t.Error("a console that tells nobody does not say so")
 	}
 }

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,20 @@ func TestPagesSayWhatAPersonMayNotDoAlsoThroughTheStream(t *testing.T) {
 	page := want(t, c.send("GET", "/jobs/"+text(id), "", c.as("viewer")...), 200)
 	if strings.Contains(page.body, "<form method=\"post\" action=\"/jobs/"+text(id)) || !strings.Contains(page.body, "Your role is viewer; acting needs operator.") {
 		t.Errorf("a viewer is offered what is refused: %s", excerpt(page.body))
+	}
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{{Rule: "backlog", Severity: "low", What: "late"}}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	operation := want(t, c.post("/operations", fields("do", "terminate matching", "q", "id:"+text(id)), c.as("admin")...), 303).header.Get("Location")
+	for path, button := range map[string]string{"/": "Run the drill", "/jobs": "Requeue ticked…", "/incidents/1": "Resolve", operation: "Terminate 1 job"} {
+		button := regexp.MustCompile(`<button[^>]*>` + button + `</button>`)
+		for who, mayNot := range map[string]bool{"viewer": true, "admin": false} {
+			body := want(t, c.send("GET", path, "", c.as(who)...), 200).body
+			is := button.FindString(body)
+			if is == "" || strings.Contains(is, " disabled") != mayNot || strings.Contains(body, "Your role is viewer; acting needs operator.") != mayNot {
+				t.Errorf("%s shows a person with the role %s %q", path, who, is)
+			}
+		}
 	}
 	sees := func(who string) string {
 		s := c.follow("/stream?topic=job:"+text(id), c.as(who)...)

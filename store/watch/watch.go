@@ -1,6 +1,7 @@
 // Package watch looks after a database while jobs run: it keeps the counts of
-// the log that pages and rules read, and the incidents that rules find. Any number of processes may do so; one at a
-// time works, and another goes on where it was stopped.
+// the log that pages and rules read, the incidents that rules find, and who is
+// told of them. Any number of processes may do so; one at a time works, and
+// another goes on where it was stopped.
 package watch
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/detect"
+	"github.com/fenceline/fenceline/store/notice"
 )
 
 // Config says what is watched and how. The zero durations mean their defaults.
@@ -20,9 +22,14 @@ type Config struct {
 	Every time.Duration      // between two looks at the log, give or take a tenth; 2 s
 	Rules *detect.Thresholds // from where on something is wrong; nil: rules are not judged
 	Keep  time.Duration      // for how long counts stay; negative: always
+
+	Notices []notice.Rule // who is told of incidents
+	Console string        // where people reach the console, for links in notices; empty: without links
 }
 
 const forgetEvery = time.Minute
+
+const mostTold = 50 // messages to one target in one look
 
 // Run watches until ctx ends. What fails is logged once and tried again.
 func Run(ctx context.Context, cfg Config) error {
@@ -55,6 +62,9 @@ func (w *watch) look(ctx context.Context) {
 	}
 	if w.Rules != nil {
 		w.told(ctx, "look for what is wrong", w.judge(ctx))
+	}
+	for _, r := range w.Notices {
+		w.told(ctx, "tell "+r.Target+" of incidents", w.tell(ctx, r))
 	}
 	if w.Keep >= 0 && time.Since(w.forgot) >= forgetEvery {
 		w.forgot = time.Now()
@@ -91,6 +101,22 @@ func (w *watch) judge(ctx context.Context) error {
 		w.Log.Info("incident resolved after quiet", "incident", i.ID, "rule", i.Rule, "scope", i.Scope)
 	}
 	return err
+}
+
+// tell has one target told. What knows no pace is told at once, one incident
+// after the other; quiet hours go by this process's clock.
+func (w *watch) tell(ctx context.Context, r notice.Rule) error {
+	for range mostTold {
+		job, err := w.Store.Tell(ctx, r.At(time.Now(), w.Console))
+		if err != nil || job == 0 {
+			return err
+		}
+		w.Log.Info("a target is told of incidents", "target", r.Target, "job", job)
+		if r.Every > 0 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // told logs a failure when it begins, and its end.

@@ -1,0 +1,123 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+)
+
+// told is what a target hears: one line for each message, one word for each
+// incident in it.
+func (f *fixture) told(rule store.NoticeRule) string {
+	f.t.Helper()
+	rule.Body = func(now time.Time, all []store.Notice) (json.RawMessage, error) {
+		if since := time.Since(now); since < -time.Hour || since > time.Hour {
+			f.t.Errorf("told at %s", now)
+		}
+		words := make([]string, len(all))
+		for n, told := range all {
+			words[n] = fmt.Sprintf("%d:%s>%s", told.Incident.ID, told.Was, told.Incident.State)
+		}
+		return json.Marshal(strings.Join(words, " "))
+	}
+	id, err := f.Tell(f.ctx, rule)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if id == 0 {
+		return ""
+	}
+	return value[string](f, "select args ->> 'body' from fenceline.jobs where id = $1 and kind = 'http' and queue = 'notices' and args ->> 'target' = $2 and enqueued_by = 'fenceline'", id, rule.Target)
+}
+
+func TestATargetIsToldWhatItDoesNotKnowAndNothingTwice(t *testing.T) {
+	f := open(t)
+	rule := store.NoticeRule{Target: "pager", Severities: []string{"medium", "high"}, Most: 50}
+	expect := func(what, want string) {
+		t.Helper()
+		if got := f.told(rule); got != want {
+			t.Errorf("%s: told %q, want %q", what, got, want)
+		}
+		if got := f.told(rule); got != "" {
+			t.Errorf("%s: told %q again", what, got)
+		}
+	}
+	change := func(id int64, ch store.IncidentChange) {
+		t.Helper()
+		if _, err := f.changeIncident(id, ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("nothing is wrong", "")
+	high := f.watch(time.Hour, spike).Opened[0].ID
+	low := f.watch(time.Hour, store.Sighting{Rule: "new-error", Scope: "a", Severity: "low"}).Opened[0].ID
+	short := f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "queue a", Severity: "medium"}).Opened[0].ID
+	change(short, store.IncidentChange{Action: store.IncidentResolve, Reason: "over before it was told"})
+	expect("one that is worth it", fmt.Sprintf("%d:>open", high))
+	change(low, store.IncidentChange{Action: store.IncidentSeverity, Severity: "high"})
+	change(high, store.IncidentChange{Action: store.IncidentAcknowledge})
+	expect("a raised one and an acknowledged one", fmt.Sprintf("%d:open>acknowledged %d:>open", high, low))
+	change(low, store.IncidentChange{Action: store.IncidentSeverity, Severity: "low"})
+	expect("who heard of it hears that it matters less", fmt.Sprintf("%d:open>open", low))
+	change(low, store.IncidentChange{Action: store.IncidentSeverity, Severity: "high"})
+	change(low, store.IncidentChange{Action: store.IncidentSnooze, For: time.Hour})
+	expect("a snoozed one", "")
+	change(low, store.IncidentChange{Action: store.IncidentMerge, Into: high})
+	rule.Severities = []string{"high"}
+	expect("a merged one, which was told as low", "")
+	rule.Severities = []string{"low", "high"}
+	expect("once low ones are told", fmt.Sprintf("%d:open>resolved", low))
+	change(high, store.IncidentChange{Action: store.IncidentResolve, Reason: "done"})
+	rule.Every = time.Hour
+	expect("within the hour", "")
+	f.exec("update fenceline.notice_targets set at = at - interval '2 hours'")
+	expect("after it", fmt.Sprintf("%d:acknowledged>resolved", high))
+	rule.Every = 0
+	other := rule
+	other.Target = "room"
+	if got := f.told(other); got != "" {
+		t.Errorf("another target, which knows nothing: %q", got)
+	}
+	if all, err := f.Told(f.ctx, []string{"pager", "room"}); err != nil || len(all) != 1 || all["pager"].Job == 0 {
+		t.Errorf("%v %v", all, err)
+	}
+	// Many look at once; each change is told once.
+	var each []store.Sighting
+	for n := range 5 {
+		each = append(each, store.Sighting{Rule: "backlog", Scope: fmt.Sprint("queue ", n), Severity: "high"})
+	}
+	f.watch(time.Hour, each...)
+	rule.Most = 1
+	rule.Body = func(_ time.Time, all []store.Notice) (json.RawMessage, error) { return json.Marshal(len(all)) }
+	before := value[int](f, "select count(*) from fenceline.jobs")
+	var together sync.WaitGroup
+	for range 4 {
+		together.Go(func() {
+			for range 20 {
+				if _, err := f.Tell(f.ctx, rule); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	together.Wait()
+	if n := value[int](f, "select count(*) from fenceline.jobs") - before; n != 5 {
+		t.Errorf("5 changes made %d messages", n)
+	}
+	// What cannot be said leaves nothing behind.
+	f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "last", Severity: "high"})
+	good := rule.Body
+	rule.Body = func(time.Time, []store.Notice) (json.RawMessage, error) { return json.RawMessage(`"\u0000"`), nil }
+	if _, err := f.Tell(f.ctx, rule); err == nil {
+		t.Error("a body that cannot be stored is told")
+	}
+	rule.Body = good
+	if id, err := f.Tell(f.ctx, rule); err != nil || id == 0 {
+		t.Errorf("afterwards: %d, %v", id, err)
+	}
+}
