@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -123,6 +126,9 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 			case <-r.Context().Done():
 			case <-free:
 			}
+		case name == "later":
+			w.Header().Set("Retry-After", "3000")
+			w.WriteHeader(http.StatusServiceUnavailable)
 		case name == "hangup":
 			panic(http.ErrAbortHandler)
 		}
@@ -191,6 +197,10 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 			t.Errorf("%s: %.200s, want %.200s", path, r, want)
 		}
 	}
+	later := b.view(b.enqueue(`{"target": "it", "path": "later"}`, 2), store.Retryable)
+	if last := later.Transitions[len(later.Transitions)-1]; later.Job.RunAt.Sub(last.At) < 3000*time.Second {
+		t.Errorf("the next attempt comes at %s, after a failure at %s", later.Job.RunAt, last.At)
+	}
 	if len(reached) != 0 {
 		t.Error("a redirect was followed")
 	}
@@ -248,7 +258,7 @@ func TestANameThatComesToMeanAPrivateAddressIsRefused(t *testing.T) {
 	var address atomic.Value
 	address.Store("127.0.0.1")
 	port := server.URL[strings.LastIndexByte(server.URL, ':'):]
-	b := start(t, map[string]request.Target{"it": {URL: "http://name.test" + port, Allow: loopback[:1:1]}, "other": {URL: "http://name.test" + port}},
+	b := start(t, map[string]request.Target{"it": {URL: "http://name.test" + port, Allow: loopback}, "other": {URL: "http://name.test" + port}},
 		request.Options{Resolver: names(t, func() string { return address.Load().(string) })})
 	b.result(b.enqueue(`{"target": "it"}`, 1))
 	for _, private := range []string{"10.1.2.3", "169.254.169.254", "192.168.0.1", "100.64.0.1", "0.0.0.0"} {
@@ -298,5 +308,29 @@ func TestARequestEndsWithItsLeaseAndTheNextAttemptCarriesTheSameKey(t *testing.T
 	}
 	if g := second.Header.Get("Fenceline-Generation"); g != "2" {
 		t.Errorf("generation %s", g)
+	}
+}
+
+func TestATargetIsTrustedByItsOwnAuthorityAndSpokenToInHTTP2(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, authority, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port := server.URL[strings.LastIndexByte(server.URL, ':'):]
+	b := start(t, map[string]request.Target{
+		"it":    {URL: server.URL, Allow: loopback, CAFile: file},
+		"other": {URL: "https://other.test" + port, Allow: loopback, CAFile: file},
+	}, request.Options{Resolver: names(t, func() string { return "127.0.0.1" })})
+	if r := b.result(b.enqueue(`{"target": "it"}`, 1)); !strings.Contains(r, `"HTTP/2.0"`) {
+		t.Errorf("result = %s", r)
+	}
+	if f, _ := b.failure(b.enqueue(`{"target": "other"}`, 1)); f.Class != "tls" || !strings.Contains(f.Message, "another name") {
+		t.Errorf("a certificate for another name: %+v", f.AttemptError)
 	}
 }
