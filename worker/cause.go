@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The causes with which an attempt's context is cancelled; see [context.Cause].
@@ -47,6 +48,24 @@ func Unstorable(err error) error {
 	}
 	return &unstorableError{err}
 }
+
+// RetryAfter marks an error after which the other side wants to be left alone
+// for so long: the kind's backoff begins behind the delay, so that jobs which
+// were told the same do not come back together. RetryAfter(nil, delay) is nil.
+func RetryAfter(err error, delay time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryAfterError{err, max(delay, 0)}
+}
+
+type retryAfterError struct {
+	err   error
+	delay time.Duration
+}
+
+func (e *retryAfterError) Error() string { return e.err.Error() }
+func (e *retryAfterError) Unwrap() error { return e.err }
 
 func isPermanent(err error) bool {
 	var p *permanentError

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 )
@@ -14,6 +15,7 @@ type description struct {
 	permanent bool
 	reason    string
 	crashed   bool
+	delay     time.Duration // the least until a retry
 }
 
 // classError gives an error the class under which failures are grouped.
@@ -70,6 +72,10 @@ func describe(err error) (d description) {
 	if errors.As(err, &c) {
 		d.crashed, d.Trace = true, c.trace
 	}
+	var later *retryAfterError
+	if errors.As(err, &later) {
+		d.delay = later.delay
+	}
 	d.Class, d.Message = class(err), err.Error()
 	return d
 }
@@ -85,7 +91,7 @@ func class(err error) string {
 		name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*")
 		inner := errors.Unwrap(err)
 		switch {
-		case name != "fmt.wrapError" && name != "worker.permanentError":
+		case name != "fmt.wrapError" && name != "worker.permanentError" && name != "worker.retryAfterError":
 			if name == "errors.errorString" || name == "errors.joinError" || strings.HasPrefix(name, "fmt.") {
 				return "error"
 			}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/storetest"
@@ -258,11 +259,43 @@ func TestErrorsAreGroupedByWhatTheyAre(t *testing.T) {
 		"error":            fmt.Errorf("a: %w", fmt.Errorf("b: %w", errTest)),
 		"json.SyntaxError": fmt.Errorf("a: %w", json.Unmarshal([]byte("{"), new(int))),
 		"timeout":          fmt.Errorf("a: %w", &classError{"timeout", errTest}),
-		"worker.horrible":  Permanent(horrible{}),
+		"worker.horrible":  RetryAfter(Permanent(horrible{}), 1),
 	} {
 		if got := class(err); got != want {
 			t.Errorf("class of %T = %q, want %q", err, got, want)
 		}
+	}
+}
+
+func TestAnAttemptComesNoSoonerThanItsErrorAsksFor(t *testing.T) {
+	t.Parallel()
+	st := storetest.New(t)
+	p := New(st, config(t))
+	Handle(p, "busy", handler(func(_ context.Context, job Job[json.RawMessage]) error {
+		var delay time.Duration
+		if err := json.Unmarshal(job.Args, &delay); err != nil {
+			return err
+		}
+		return fmt.Errorf("the ledger: %w", RetryAfter(errTest, delay))
+	}))
+	wanted := []time.Duration{time.Hour, 1<<63 - 1}
+	var ids []int64
+	for _, delay := range wanted {
+		ids = append(ids, enqueue(t, st, store.Request{Kind: "busy", Args: json.RawMessage(fmt.Sprint(int64(delay)))}))
+	}
+	run(t, p)
+	for i, id := range ids {
+		job := awaitState(t, st, id, store.Retryable)
+		log := transitions(t, st, id)
+		if wait := job.RunAt.Sub(log[len(log)-1].At); wait < wanted[i] {
+			t.Errorf("the next attempt comes after %s, asked for %s", wait, wanted[i])
+		}
+		if errs := failures(t, st, id); len(errs) != 1 || errs[0].Class != "error" || errs[0].Message != "the ledger: it went wrong" {
+			t.Errorf("stored errors: %+v", errs)
+		}
+	}
+	if RetryAfter(nil, time.Hour) != nil {
+		t.Error("nothing has become an error")
 	}
 }
 

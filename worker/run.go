@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"runtime/debug"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 )
@@ -64,9 +66,14 @@ func (a *attempt) finish(result json.RawMessage, err error) {
 func (a *attempt) fail(d description) {
 	_, output := a.kept()
 	a.pool.completer.fail(a, store.Failure{
-		Lease: a.claimed.Lease, Delay: a.kind.retry.Delay(a.claimed.Attempts),
+		Lease: a.claimed.Lease, Delay: after(d.delay, a.kind.retry.Delay(a.claimed.Attempts)),
 		Permanent: d.permanent, Reason: d.reason, Error: d.AttemptError, Output: output,
 	})
+}
+
+// after is two delays one behind the other.
+func after(first, second time.Duration) time.Duration {
+	return first + min(second, math.MaxInt64-first)
 }
 
 // failUnstorable offers a failure in place of a result that cannot be stored.

@@ -10,6 +10,7 @@ import (
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/worker"
 	"github.com/fenceline/fenceline/worker/command"
+	"github.com/fenceline/fenceline/worker/request"
 )
 
 // pool says what a worker pool works and how.
@@ -17,6 +18,7 @@ type pool struct {
 	Workers  int           `name:"workers" env:"FENCELINE_WORKERS" default:"10" group:"Pool" help:"How many jobs of the queue default run at once; 0 leaves that queue to others."`
 	Queues   []slots       `name:"queue" env:"FENCELINE_QUEUE" placeholder:"NAME=SLOTS" group:"Pool" help:"One more queue to work, and how many of its jobs run at once. May be repeated."`
 	Commands []assignment  `name:"command" env:"FENCELINE_COMMAND" placeholder:"NAME=PATH" group:"Pool" help:"A program that jobs of the kind command may run, by name. May be repeated."`
+	HTTP     httpFile      `name:"http" env:"FENCELINE_HTTP" placeholder:"FILE" group:"Pool" help:"A JSON file with the targets that jobs of the kind http may send requests to, by name."`
 	Lease    time.Duration `name:"lease" env:"FENCELINE_LEASE" default:"30s" group:"Pool" help:"How long an attempt holds its job between renewals: a crash goes unnoticed for this long. Between 100ms and 24h."`
 	Grace    time.Duration `name:"grace" env:"FENCELINE_GRACE" default:"30s" group:"Pool" help:"How long an orderly end may take. Running jobs get five eighths of it to finish, then are told to stop."`
 	Name     string        `name:"name" env:"FENCELINE_NAME" placeholder:"NAME" group:"Pool" help:"The readable part of the worker's id. The default is the host's name."`
@@ -98,6 +100,10 @@ func (p pool) build(st *store.Store, cfg worker.Config) (*worker.Pool, error) {
 	})
 	if err != nil {
 		return nil, usagef("--command: %w", err)
+	}
+	p.HTTP.warn(cfg.Log)
+	if err := request.Register(w, p.HTTP.Targets); err != nil {
+		return nil, usagef("--http: %w", err)
 	}
 	return w, nil
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/fenceline/fenceline/worker/internal/outcome"
 )
 
 // process is one run of a program.
@@ -51,7 +53,7 @@ func (p *process) run(ctx context.Context) *ending {
 	if err != nil {
 		return &ending{startErr: withoutPath(err)}
 	}
-	out, tail := newBounded(p.limit), &tail{}
+	out, tail := newBounded(p.limit), &outcome.Tail{}
 	var input, output sync.WaitGroup
 	input.Go(func() { pipes.stdin.feed(p.input) })
 	output.Go(func() { io.Copy(out, pipes.stdout.ours) })
@@ -62,7 +64,7 @@ func (p *process) run(ctx context.Context) *ending {
 	pipes.expire(drain)
 	input.Wait()
 	output.Wait()
-	return &ending{state: state, stdout: out.kept, overflow: out.over, stderr: tail.kept}
+	return &ending{state: state, stdout: out.kept, overflow: out.over, stderr: tail.Bytes}
 }
 
 // await waits for the program. When ctx ends, or it has said more than may be
@@ -128,17 +130,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 	if len(b.kept) > b.limit && !b.over {
 		b.over = true
 		close(b.full)
-	}
-	return len(p), nil
-}
-
-// tail keeps the end of what is written.
-type tail struct{ kept []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p[max(0, len(p)-tailBytes):]...)
-	if over := len(t.kept) - tailBytes; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(p), nil
 }

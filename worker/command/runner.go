@@ -9,6 +9,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/worker"
+	"github.com/fenceline/fenceline/worker/internal/outcome"
 )
 
 // Args are what a job of the kind is given.
@@ -17,13 +18,10 @@ type Args struct {
 	Input json.RawMessage `json:"input"` // its standard input, digit for digit; nothing means null
 }
 
-// UnmarshalJSON refuses fields that it does not know: a misspelt one would
-// otherwise run the program without its input.
+// UnmarshalJSON refuses fields that it does not know, and args without a name.
 func (a *Args) UnmarshalJSON(raw []byte) error {
 	type plain Args
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode((*plain)(a)); err != nil {
+	if err := outcome.Strict(raw, (*plain)(a)); err != nil {
 		return err
 	}
 	if a.Name == "" {
@@ -40,8 +38,8 @@ type runner struct {
 func (r *runner) handle(ctx context.Context, job worker.Job[Args]) (json.RawMessage, error) {
 	path, allowed := r.programs[job.Args.Name]
 	if !allowed {
-		return nil, worker.Permanent(&failure{"unknown command",
-			fmt.Sprintf("args.name: %q is not among the commands that this worker allows", job.Args.Name), nil})
+		return nil, worker.Permanent(outcome.Fail("unknown command",
+			fmt.Sprintf("args.name: %q is not among the commands that this worker allows", job.Args.Name), nil))
 	}
 	// The last moment before an outside effect.
 	if err := job.Attempt.Check(ctx); err != nil {
@@ -56,7 +54,7 @@ func (r *runner) handle(ctx context.Context, job worker.Job[Args]) (json.RawMess
 		p.input = json.RawMessage("null")
 	}
 	end := p.run(ctx)
-	output := tidy(end.stderr)
+	output := outcome.Tidy(end.stderr)
 	job.Attempt.KeepOutput(output)
 	return end.outcome(ctx, job.Args.Name, output)
 }
@@ -67,7 +65,7 @@ func (r *runner) handle(ctx context.Context, job worker.Job[Args]) (json.RawMess
 func (e *ending) outcome(ctx context.Context, name, output string) (json.RawMessage, error) {
 	switch {
 	case e.startErr != nil:
-		return nil, &failure{"start", fmt.Sprintf("%s could not be started", name), e.startErr}
+		return nil, outcome.Fail("start", fmt.Sprintf("%s could not be started", name), e.startErr)
 	case e.overflow:
 		return nil, worker.Unstorable(fmt.Errorf("%s: standard output is larger than %d bytes, the limit of a result", name, store.MaxResult))
 	case e.success():
@@ -76,12 +74,13 @@ func (e *ending) outcome(ctx context.Context, name, output string) (json.RawMess
 		}
 		return json.RawMessage("null"), nil
 	case ctx.Err() != nil:
-		return nil, &failure{"stopped", fmt.Sprintf("%s was stopped", name), context.Cause(ctx)}
+		return nil, outcome.Fail("stopped", fmt.Sprintf("%s was stopped", name), context.Cause(ctx))
 	}
-	err := &failure{e.class(), fmt.Sprintf("%s ended with %s", name, e.class()), nil}
-	if line := lastLine(output); line != "" {
-		err.message += ": " + line
+	message := fmt.Sprintf("%s ended with %s", name, e.class())
+	if line := outcome.LastLine(output); line != "" {
+		message += ": " + line
 	}
+	err := outcome.Fail(e.class(), message, nil)
 	if e.code() == exitDataError {
 		return nil, worker.Permanent(err)
 	}
@@ -90,18 +89,3 @@ func (e *ending) outcome(ctx context.Context, name, output string) (json.RawMess
 
 // exitDataError is EX_DATAERR of sysexits.h.
 const exitDataError = 65
-
-// failure is an error with the class under which the store groups it.
-type failure struct {
-	class, message string
-	cause          error
-}
-
-func (f *failure) Class() string { return f.class }
-func (f *failure) Unwrap() error { return f.cause }
-func (f *failure) Error() string {
-	if f.cause != nil {
-		return f.message + ": " + f.cause.Error()
-	}
-	return f.message
-}

@@ -1,4 +1,4 @@
-package command
+package outcome
 
 import (
 	"strings"
@@ -33,41 +33,41 @@ func TestOnlyTextIsKept(t *testing.T) {
 	t.Parallel()
 	in := "a\x1b[31mred\x1b[0m\x00\x07 \x1b]0;title\x07b\r\nprogress 1\rprogress 2\xff\u202e\tend\n\n"
 	want := "ared b\nprogress 1\nprogress 2\uFFFD\tend"
-	if got := tidy([]byte(in)); got != want {
-		t.Errorf("tidy = %q, want %q", got, want)
+	if got := Tidy([]byte(in)); got != want {
+		t.Errorf("Tidy = %q, want %q", got, want)
 	}
 }
 
 func TestTheTailIsBoundedAndASecretAtTheCutIsStillMasked(t *testing.T) {
 	t.Parallel()
-	tl := &tail{}
+	tl := &Tail{}
 	line := "password=" + strings.Repeat("s", 90) + " é\n"
 	for range 1000 {
 		tl.Write([]byte(line))
 	}
 	tl.Write([]byte(strings.Repeat("é", 40000)))
-	if len(tl.kept) != tailBytes {
-		t.Errorf("%d bytes are held", len(tl.kept))
+	if len(tl.Bytes) != Held {
+		t.Errorf("%d bytes are held", len(tl.Bytes))
 	}
-	got := tidy(tl.kept)
-	if len(got) > keepBytes || len(got) < keepBytes-2 || !utf8.ValidString(got) {
+	got := Tidy(tl.Bytes)
+	if len(got) > Kept || len(got) < Kept-2 || !utf8.ValidString(got) {
 		t.Errorf("%d bytes are kept, valid: %t", len(got), utf8.ValidString(got))
 	}
-	tl = &tail{}
+	tl = &Tail{}
 	for range 1000 {
 		tl.Write([]byte(line))
 	}
-	if got := tidy(tl.kept); strings.Contains(got, "sss") || !strings.HasPrefix(got, "password=[masked] é\n") || len(got) > keepBytes {
+	if got := Tidy(tl.Bytes); strings.Contains(got, "sss") || !strings.HasPrefix(got, "password=[masked] é\n") || len(got) > Kept {
 		t.Errorf("kept %.60q of %d bytes", got, len(got))
 	}
 }
 
 func TestTheLastLineIsWhatAMessageQuotes(t *testing.T) {
 	t.Parallel()
-	if got := lastLine("one\n two \n\n"); got != "two" {
+	if got := LastLine("one\n two \n\n"); got != "two" {
 		t.Errorf("last line %q", got)
 	}
-	if got := lastLine(strings.Repeat("é", 400)); len(got) > lineBytes+3 || !utf8.ValidString(got) {
+	if got := LastLine(strings.Repeat("é", 400)); len(got) > lineBytes+3 || !utf8.ValidString(got) {
 		t.Errorf("last line of %d bytes", len(got))
 	}
 }
@@ -75,18 +75,18 @@ func TestTheLastLineIsWhatAMessageQuotes(t *testing.T) {
 func FuzzTidyKeepsBoundedText(f *testing.F) {
 	f.Add([]byte("token=\xff\x1b[31m://a:b@c"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got := tidy(in)
-		if len(got) > keepBytes || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\r") {
-			t.Errorf("tidy(%q) = %q", in, got)
+		got := Tidy(in)
+		if len(got) > Kept || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\r") {
+			t.Errorf("Tidy(%q) = %q", in, got)
 		}
 	})
 }
 
 func BenchmarkTidy(b *testing.B) {
 	// A line that holds the hint of nearly every kind, and no secret.
-	raw := []byte("key token passw authorization bearer eyj akia ghost\n" + strings.Repeat("2026-01-02 12:00:00 INFO fetched https://host/path?x=1 in 12 ms: 200\n", 1000))[:tailBytes]
-	b.SetBytes(tailBytes)
+	raw := []byte("key token passw authorization bearer eyj akia ghost\n" + strings.Repeat("2026-01-02 12:00:00 INFO fetched https://host/path?x=1 in 12 ms: 200\n", 1000))[:Held]
+	b.SetBytes(Held)
 	for b.Loop() {
-		tidy(raw)
+		Tidy(raw)
 	}
 }
