@@ -27,7 +27,7 @@ const (
 	FlashNoted      Flash = "noted"
 	FlashDuplicated Flash = "duplicated"
 	FlashErased     Flash = "erased"
-	FlashTold     Flash = "told"
+	FlashTold       Flash = "told"
 )
 
 var flashTexts = map[Flash]string{

@@ -6,20 +6,28 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/notice"
 	"github.com/fenceline/fenceline/worker/request"
 )
 
-// httpFile is the file of targets that --http names. It is read with the
+// httpFile is the file that --http names: targets of requests, and which of them
+// are told of incidents. It is read with the
 // command line, so that a mistake in it keeps anything from being started. Its
 // errors name fields by their path, and quote no value: values may be secrets.
 type httpFile struct {
 	path    string
 	open    bool // others than the owner may read it
 	Targets map[string]request.Target
+	Notify  []notice.Rule
+	Console string // where people reach the console, for links in notices
 }
 
 const maxHTTPFile = 1 << 20 // bytes
@@ -52,10 +60,49 @@ func (f *httpFile) UnmarshalText(text []byte) error {
 }
 
 func (f *httpFile) read(raw []byte) error {
-	if err := readObject("", raw, known{"targets": f.readTargets}); err != nil {
+	if err := readObject("", raw, known{"targets": f.readTargets, "notify": f.readNotify, "console": f.readConsole}); err != nil {
 		return err
 	}
+	for n, r := range f.Notify {
+		at := fmt.Sprintf("notify.%d.target", n)
+		if _, ok := f.Targets[r.Target]; !ok {
+			return errors.New(at + ": names no target of this file")
+		}
+		if slices.ContainsFunc(f.Notify[:n], func(before notice.Rule) bool { return before.Target == r.Target }) {
+			return errors.New(at + ": is told already by a rule before")
+		}
+	}
 	return request.Check(f.Targets)
+}
+
+func (f *httpFile) readNotify(at string, raw json.RawMessage) error {
+	var all []json.RawMessage
+	if err := into(&all, "a list of objects")(at, raw); err != nil {
+		return err
+	}
+	for n, one := range all {
+		r, err := notice.Parse(one)
+		var invalid *store.InvalidError
+		switch {
+		case errors.As(err, &invalid) && invalid.Field == "":
+			return fmt.Errorf("%s.%d: %s", at, n, invalid.Message)
+		case err != nil:
+			return fmt.Errorf("%s.%d.%w", at, n, err)
+		}
+		f.Notify = append(f.Notify, r)
+	}
+	return nil
+}
+
+func (f *httpFile) readConsole(at string, raw json.RawMessage) error {
+	if err := into(&f.Console, "a text")(at, raw); err != nil {
+		return err
+	}
+	if u, err := url.Parse(f.Console); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New(at + ": must be where people reach the console, as https://fenceline.example")
+	}
+	f.Console = strings.TrimRight(f.Console, "/")
+	return nil
 }
 
 func (f *httpFile) readTargets(at string, raw json.RawMessage) error {

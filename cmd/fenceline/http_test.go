@@ -9,6 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/worker/request"
 )
 
 func TestAFileOfTargetsThatIsWrongIsRefusedByTheFieldsPath(t *testing.T) {
@@ -34,7 +38,15 @@ func TestAFileOfTargetsThatIsWrongIsRefusedByTheFieldsPath(t *testing.T) {
 		`{"targets": {"a": {"url": "https://canary.test", "ca_file": "/no/such"}}}`:            "targets.a.ca_file: stat /no/such",
 		`{"targets": {"a": {"url": "https://canary.test", "secret": "whsec_%", "fields": 1}}}`: "targets.a.fields: must be an object",
 		`{"targets": {"a": {"url": "https://canary.test", "secret": "whsec_%"}}}`:              "targets.a.secret: is not base64",
-		`{"targets": {"a b": {"url": "https://canary.test"}}}`:                                 `targets: "a b": a name has`,
+		`{"notify": {}}`:                     "notify: must be a list",
+		`{"notify": [{"target": "canary"}]}`: "notify.0.target: names no target of this file",
+		`{"notify": [{"target": 1}]}`:        "notify.0.target: must not be a JSON number",
+		`{"notify": [{"to": "canary"}]}`:     `notify.0: unknown field "to"`,
+		`{"notify": [{"target": "a"}, {"target": "a"}], "targets": {"a": {"url": "https://canary.test"}}}`:             "notify.1.target: is told already",
+		`{"notify": [{"target": "a", "quiet": {"from": "canary"}}], "targets": {"a": {"url": "https://canary.test"}}}`: "notify.0.quiet.from: must be a time of day",
+		`{"console": "canary"}`:                                "console: must be where people reach the console",
+		`{"console": "https://x:canary@y.test"}`:               "console: must be where people reach the console",
+		`{"targets": {"a b": {"url": "https://canary.test"}}}`: `targets: "a b": a name has`,
 	} {
 		if err := new(httpFile).read([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -62,13 +74,16 @@ func TestAWorkerDeliversToTheTargetsOfItsFile(t *testing.T) {
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "targets.json")
 	text := `{"targets": {"hook": {"url": "` + server.URL + `/in", "headers": {"x-key": "k"}, "fields": {"f": 1.0},
-		"allow": ["127.0.0.0/8", "::1/128"], "timeout": "1m"}}}`
+		"allow": ["127.0.0.0/8", "::1/128"], "timeout": "1m"},
+		"room": {"url": "` + server.URL + `/room", "fields": {"key": "s"}, "allow": ["127.0.0.0/8", "::1/128"], "timeout": "1m"}},
+		"notify": [{"target": "room", "severity": "high", "every": "0s"}], "console": "https://fenceline.example/"}`
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	same(t, "the kind of notices", store.NoticeKind, request.Kind)
 	db := migrated(t)
 	w := begin(t, append(onDB(db), "FENCELINE_HTTP="+file), "worker")
 	runWith(t, onDB(db), "", "enqueue", "http", "--args", `{"target": "hook", "path": "7", "body": {"n": 1}}`).wants(t, exitOK)
@@ -77,6 +92,27 @@ func TestAWorkerDeliversToTheTargetsOfItsFile(t *testing.T) {
 	eventually(t, "the result", func() bool {
 		return query[int](t, db, `select count(*) from fenceline.jobs where state = 'completed' and result->>'status' = '200'`) == 1
 	})
+	if _, err := openStore(t, db).Watch(t.Context(), []store.Sighting{{Rule: "backlog", Scope: "queue mail", Severity: "high", What: "late"}}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the notice", func() bool { return len(got) == 1 })
+	if told := <-got; !strings.HasPrefix(told, `POST /room`) || !strings.Contains(told, `"key":"s"`) || !strings.Contains(told, `"url": "https://fenceline.example/incidents/1"`) {
+		t.Errorf("told %s", told)
+	}
+	env := append(onDB(db), "FENCELINE_HTTP="+file)
+	runWith(t, env, "", "incidents", "try", "nobody").complains(t, exitUsage, "nobody")
+	runWith(t, env, "", "incidents", "try", "room").wants(t, exitOK)
+	eventually(t, "the test", func() bool { return len(got) == 1 })
+	if told := <-got; !strings.Contains(told, `"test": true`) {
+		t.Errorf("told %s", told)
+	}
+	list := runWith(t, env, "", "incidents", "notices", "--json").wants(t, exitOK).object(t)["notices"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["target"] != "room" || list[0].(map[string]any)["told_by"] != "3" {
+		t.Errorf("%v", list)
+	}
+	if text := runWith(t, env, "", "incidents", "notices").wants(t, exitOK).out; !strings.Contains(text, "room") || strings.Contains(text, "/room") {
+		t.Errorf("%s", text)
+	}
 	w.signal(syscall.SIGTERM)
 	same(t, "the exit code", w.wait(), exitOK)
 	if !strings.Contains(w.err.String(), "give it the mode 0600") {

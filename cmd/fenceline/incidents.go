@@ -21,6 +21,9 @@ type incidentsCmd struct {
 	Merge   incidentsMergeCmd   `cmd:"" help:"Make an incident part of another one, which goes on with its jobs and its timeline."`
 	Report  incidentsReportCmd  `cmd:"" help:"Print the report on an incident, as Markdown or with --json as JSON. It holds no payload, result or error text."`
 
+	Notices incidentsNoticesCmd `cmd:"" help:"List who is told of incidents, and what each was told last."`
+	Try     incidentsTryCmd     `cmd:"" help:"Send a test to who is told of incidents."`
+
 	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`
 	Replay incidentsReplayCmd `cmd:"" help:"Run the rules over a recorded log and tell what they would have found, and when. Needs no database."`
 }

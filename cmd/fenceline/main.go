@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // quiet hours name zones, which an image without files does not have
 )
 
 // version is set by the build.

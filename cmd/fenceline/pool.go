@@ -18,7 +18,7 @@ type pool struct {
 	Workers  int           `name:"workers" env:"FENCELINE_WORKERS" default:"10" group:"Pool" help:"How many jobs of the queue default run at once; 0 leaves that queue to others."`
 	Queues   []slots       `name:"queue" env:"FENCELINE_QUEUE" placeholder:"NAME=SLOTS" group:"Pool" help:"One more queue to work, and how many of its jobs run at once. May be repeated."`
 	Commands []assignment  `name:"command" env:"FENCELINE_COMMAND" placeholder:"NAME=PATH" group:"Pool" help:"A program that jobs of the kind command may run, by name. May be repeated."`
-	HTTP     httpFile      `name:"http" env:"FENCELINE_HTTP" placeholder:"FILE" group:"Pool" help:"A JSON file with the targets that jobs of the kind http may send requests to, by name."`
+	HTTP     httpFile      `name:"http" env:"FENCELINE_HTTP" placeholder:"FILE" group:"Pool" help:"A JSON file with the targets that jobs of the kind http may send requests to, by name, and which of them are told of incidents."`
 	Lease    time.Duration `name:"lease" env:"FENCELINE_LEASE" default:"30s" group:"Pool" help:"How long an attempt holds its job between renewals: a crash goes unnoticed for this long. Between 100ms and 24h."`
 	Grace    time.Duration `name:"grace" env:"FENCELINE_GRACE" default:"30s" group:"Pool" help:"How long an orderly end may take. Running jobs get five eighths of it to finish, then are told to stop."`
 	Name     string        `name:"name" env:"FENCELINE_NAME" placeholder:"NAME" group:"Pool" help:"The readable part of the worker's id. The default is the host's name."`
@@ -31,6 +31,8 @@ const (
 	maxLease = 24 * time.Hour
 	minGrace = time.Second
 	maxSlots = 100_000
+
+	noticeSlots = 2
 )
 
 // check refuses what could not work before anything is started. The errors name
@@ -65,11 +67,14 @@ func once[T any](flag string, given []T, name func(T) string) error {
 }
 
 // queues are all queues with their slots. A default queue that is named wins
-// over the number of workers.
+// over the number of workers. Who tells of incidents delivers the notices too.
 func (p pool) queues() map[string]int {
 	all := map[string]int{}
 	if p.Workers > 0 {
 		all[store.DefaultQueue] = p.Workers
+	}
+	if len(p.HTTP.Notify) > 0 {
+		all[store.NoticeQueue] = noticeSlots
 	}
 	for _, q := range p.Queues {
 		all[q.Name] = q.Slots

@@ -76,7 +76,7 @@ func address(id int64, console string) string {
 	if console == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s/incidents/%d", strings.TrimSuffix(console, "/"), id)
+	return fmt.Sprintf("%s/incidents/%d", console, id)
 }
 
 func title(i store.Incident) string {
