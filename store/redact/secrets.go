@@ -139,7 +139,7 @@ func withoutEnds(text, secret string) string {
 	body := strings.TrimSuffix(text, "…")
 	for n := min(len(secret), len(body)); n >= leastPart; n-- {
 		if strings.HasSuffix(body, secret[:n]) {
-			body, text = body[:len(body)-n]+covered, body[:len(body)-n]+covered
+			text = body[:len(body)-n] + covered
 			break
 		}
 	}
