@@ -9,9 +9,14 @@ var DefaultNames = []string{
 	"*access_key", "*access-key", "*accesskey",
 }
 
-// Defaults are the rules that [DefaultNames] stand for.
+// Defaults are the rules that [DefaultNames] stand for, and what everybody may
+// see of the built-in kind http: who was asked, and with which status it answered.
 func Defaults() []Rule {
-	var rules []Rule
+	rules := []Rule{
+		{"http", Args, []string{"target"}, Show},
+		{"http", Result, []string{"status"}, Show},
+		{"http", Result, []string{"cut"}, Show},
+	}
 	for _, part := range []Part{Args, Result} {
 		for _, name := range DefaultNames {
 			rules = append(rules, Rule{"*", part, []string{anyPath, name}, Never})

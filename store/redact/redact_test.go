@@ -188,6 +188,19 @@ func TestTheDefaultsCoverWhatSecretsAreUsuallyCalled(t *testing.T) {
 	}
 }
 
+func TestWhoWasAskedAndHowItAnsweredIsShownOfRequests(t *testing.T) {
+	s, err := NewSet(Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compact(t, s.JSON("http", Args, json.RawMessage(`{"target": "room", "path": "7", "body": {"n": 1}}`), Masked)); got != `{"body":{"n":"•••"},"path":"•••","target":"room"}` {
+		t.Error(got)
+	}
+	if got := compact(t, s.JSON("http", Result, json.RawMessage(`{"status": 200, "body": "ok", "cut": false}`), Masked)); got != `{"body":"•••","cut":false,"status":200}` {
+		t.Error(got)
+	}
+}
+
 func TestARuleThatCannotBeUsedIsNamed(t *testing.T) {
 	for text, why := range map[string]string{
 		"":                         `rule "", at 1: must be KIND:PART.PATH=EFFECT`,
