@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -22,6 +23,7 @@ var directed = []struct {
 	{"repeat after its log was dropped", forgottenRepeat},
 	{"held rows are stepped over", heldRow},
 	{"claim on an old snapshot", oldSnapshot},
+	{"write to a job that is gone", goneJob},
 	{"a walk along every edge", everyEdge},
 }
 
@@ -125,6 +127,33 @@ func waitingRepeat(t *testing.T, stage *Stage) error {
 		return fmt.Errorf("the repeat: %s", v)
 	}
 	return nil
+}
+
+// goneJob offers each verb to a job that no row is left of: the refusal is all
+// that tells of it.
+func goneJob(t *testing.T, stage *Stage) error {
+	s := newScene(t, stage)
+	by, _ := s.claimFor(1, longLease)
+	gone := s.lease(by)
+	gone.JobID += 1 << 40
+	defer s.owner.Exec(context.WithoutCancel(s.ctx), "delete from fenceline.unknown_writes where job_id = $1", gone.JobID)
+	renewed, err1 := s.store.Renew(s.ctx, "worker", []store.Renewal{{Lease: gone, For: longLease}})
+	completed, err2 := s.store.Complete(s.ctx, "worker", []store.Completion{{Lease: gone}})
+	failed, err3 := s.store.Fail(s.ctx, "worker", []store.Failure{{Lease: gone}})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	for n, out := range [][]store.Outcome{renewed, completed, failed} {
+		if v := offered(out[0]); v.Verdict != Verdict(store.ReasonUnknownJob) {
+			return fmt.Errorf("write %d: %s", n, v)
+		}
+	}
+	var recorded int
+	err := s.owner.QueryRow(s.ctx, "select count(*) from fenceline.unknown_writes where job_id = $1", gone.JobID).Scan(&recorded)
+	if err == nil && recorded != 3 {
+		err = fmt.Errorf("%d of 3 refusals are recorded", recorded)
+	}
+	return err
 }
 
 // forgottenRepeat drops a result's transition, as retention does in time: the
