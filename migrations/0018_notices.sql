@@ -8,7 +8,7 @@ create table fenceline.notices (
   incident_id bigint      not null,
   state       text        not null,
   severity    text        not null,
-  reopened    integer     not null,
+  reopened    bigint      not null,
   at          timestamptz not null,
   primary key (target, incident_id)
 );

@@ -91,13 +91,13 @@ func (s *Store) tell(ctx context.Context, tx pgx.Tx, r NoticeRule) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	ids, states, severities, reopened := make([]int64, len(untold)), make([]string, len(untold)), make([]string, len(untold)), make([]int, len(untold))
+	ids, states, severities, reopened := make([]int64, len(untold)), make([]string, len(untold)), make([]string, len(untold)), make([]int64, len(untold))
 	for n, u := range untold {
-		ids[n], states[n], severities[n], reopened[n] = u.Incident.ID, string(u.Incident.State), u.Incident.Severity, u.Incident.Reopened
+		ids[n], states[n], severities[n], reopened[n] = u.Incident.ID, string(u.Incident.State), u.Incident.Severity, int64(u.Incident.Reopened)
 	}
 	_, err = tx.Exec(ctx, `
 insert into fenceline.notices as n (target, incident_id, state, severity, reopened, at)
-select $1, u.id, u.state, u.severity, u.reopened, clock_timestamp() from unnest($2::bigint[], $3::text[], $4::text[], $5::integer[]) u (id, state, severity, reopened)
+select $1, u.id, u.state, u.severity, u.reopened, clock_timestamp() from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) u (id, state, severity, reopened)
 on conflict (target, incident_id) do update set state = excluded.state, severity = excluded.severity, reopened = excluded.reopened, at = excluded.at`,
 		r.Target, ids, states, severities, reopened)
 	return job, err

@@ -59,7 +59,7 @@ func expiredOnce(t *testing.T, db string) int64 {
 	t.Helper()
 	st := openStore(t, db)
 	ctx := t.Context()
-	done, err := st.Enqueue(ctx, store.Request{Kind: "report", Args: json.RawMessage(`{"secret": "s3cr3t"}`)})
+	done, err := st.Enqueue(ctx, store.Request{Kind: "report", Args: json.RawMessage(`{"pin": "s3cr3t"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestShowTellsTheStoryAndItsLanes(t *testing.T) {
 	same(t, "attempts", len(attempts), 2)
 	same(t, "refused writes of the first", attempts[0].(map[string]any)["refused"], 1)
 	same(t, "the second's error", attempts[1].(map[string]any)["error"].(map[string]any)["class"], "boom")
-	same(t, "args", v["args"].(map[string]any)["secret"], "s3cr3t")
+	same(t, "args", v["args"].(map[string]any)["pin"], "s3cr3t")
 	if len(v["transitions"].([]any)) < 5 {
 		t.Errorf("transitions: %v", v["transitions"])
 	}
