@@ -18,8 +18,9 @@ const (
 )
 
 // planDead is what dead entries of an index may add, which the rounds before
-// left and which a server under load has not removed yet.
-const planDead = 5000
+// left and which a server under load has not removed yet. What a step looks at is
+// bounded by its rows; this only has to be below what a walk over all jobs takes.
+const planDead = 15000
 
 var planBounds = map[string]work{
 	"claim":      {20, 2, planDead, 45},
