@@ -23,9 +23,9 @@ func TestFiguresAmongMillionsOfJobs(t *testing.T) {
 	}
 	const failed, quick = 120_000, 20_000
 	f := open(t)
-	f.exec(`insert into fenceline.jobs (kind, queue, key, state, generation, revision, attempt_id, attempt_end, attempts_used, lease_until, claimed_at, finished_at, run_at, created_at, worker, args, tags)
+	f.exec(`insert into fenceline.jobs (kind, queue, key, state, generation, revision, attempt_id, attempt_end, attempts_used, lease_until, claimed_at, finished_at, run_at, created_at, worker, args, tags, request_hash)
 		select 'kind-' || i % 20, 'queue-' || i % 5, 'key-' || i, 'completed', 1, 3, md5(i::text)::uuid, 'completed', 1, now(), now(), now() - i * interval '1 second', now() - i * interval '1 second', now() - i * interval '1 second',
-			'host-' || i % 50, jsonb_build_object('customer_id', i), case when i % 1000 = 0 then array['urgent'] end from generate_series(1, $1::int) i`, jobs-failed)
+			'host-' || i % 50, jsonb_build_object('customer_id', i), case when i % 1000 = 0 then array['urgent'] end, sha256(i::text::bytea) from generate_series(1, $1::int) i`, jobs-failed)
 	f.exec(`insert into fenceline.jobs (kind, state, generation, revision, attempt_id, attempt_end, attempts_used, max_attempts, lease_until, claimed_at, finished_at, worker, args)
 		select 'report', 'discarded', 1, 3, md5(i::text)::uuid, 'failed', 1, 1, now(), now(), now(), 'host-1', jsonb_build_object('customer_id', i) from generate_series(1, $1::int) i`, failed)
 	f.exec(`insert into fenceline.jobs (kind, queue, state) select 'quick', 'quick', 'available' from generate_series(1, $1::int)`, quick)
