@@ -66,12 +66,22 @@ func TestFiguresAmongMillionsOfJobs(t *testing.T) {
 	t.Logf("preview of %d: %.2f s", failed, time.Since(begun).Seconds())
 	ctx, stop := context.WithCancel(f.ctx)
 	var carrying sync.WaitGroup
-	f.confirm(o, store.Rules{})
+	pace, _ := strconv.Atoi(os.Getenv("MILLIONS_PACE")) // jobs a minute; 0 for no bound
+	f.confirm(o, store.Rules{Pace: pace})
 	begun = time.Now()
 	var took time.Duration
 	carrying.Go(func() {
 		defer stop()
-		f.carried(f.Store)
+		for is := o; is.State != store.OperationFinished; time.Sleep(time.Millisecond) {
+			var err error
+			if _, err = f.StepOperation(f.ctx, "w-1"); err == nil {
+				is, err = f.Operation(f.ctx, o.ID)
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
 		took = time.Since(begun)
 	})
 	var during []time.Duration
