@@ -52,6 +52,7 @@ var secrets = []struct {
 // Tail keeps the last [Held] bytes of what is written.
 type Tail struct{ Bytes []byte }
 
+// Write keeps the end of what is written, up to the tail's length. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.Bytes = append(t.Bytes, p[max(0, len(p)-Held):]...)
 	if over := len(t.Bytes) - Held; over > 0 {
