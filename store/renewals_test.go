@@ -21,9 +21,9 @@ func TestARenewalTouchesNoIndex(t *testing.T) {
 	}
 	size := value[int64](f, "select pg_indexes_size('fenceline.jobs')")
 	for range rounds {
-		// Old versions go at once, as they do by themselves unless a transaction
-		// is open anywhere on the server.
-		f.exec("vacuum fenceline.jobs")
+		// Old versions go at once, as they do by themselves unless a transaction is
+		// open anywhere on the server.
+		f.vacuum("")
 		out, err := f.Renew(f.ctx, "a", batch)
 		if err != nil || out[0].Err != nil || out[jobs-1].Err != nil {
 			t.Fatal(err, out[0], out[jobs-1])

@@ -60,6 +60,17 @@ func (f *fixture) until(what string, done func() bool) {
 	}
 }
 
+// vacuum removes what is dead of the jobs. A snapshot in this database, as of an
+// analysis that the server begins by itself, would keep it.
+func (f *fixture) vacuum(options string) {
+	f.t.Helper()
+	f.until("nobody's snapshot keeps what is dead", func() bool {
+		return value[bool](f, `select not exists (
+			select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_xmin, backend_xid) is not null)`)
+	})
+	f.exec("vacuum " + options + " fenceline.jobs")
+}
+
 // offered is every verb of an attempt, run in the background.
 var offered = map[store.Op]func(*fixture, store.Lease) store.Outcome{
 	store.OpComplete: func(f *fixture, l store.Lease) store.Outcome { return f.complete("a", l, `"late"`) },
