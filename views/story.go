@@ -214,9 +214,9 @@ func givenUp(v store.JobView) string {
 	return "all " + Plural(int64(v.Job.Attempts), "attempt") + " of its budget are spent"
 }
 
-// refused tells the newest refused write and how many there were.
+// refused tells the refused write that says most, and how many there were.
 func (s *tale) refused(v store.JobView) {
-	last, n := newestRefusal(v.History.Lanes)
+	last, n := tellingRefusal(v.History.Lanes)
 	if n == 0 {
 		return
 	}

@@ -64,16 +64,22 @@ func lastNote(v store.JobView) *store.Transition {
 	return nil
 }
 
-// newestRefusal finds the last refused write of all attempts and counts them.
-func newestRefusal(lanes []store.Lane) (last store.Transition, n int) {
+// tellingRefusal finds the refused write that says most, and counts them all.
+// An outcome that was offered says more than a renewal, a later one more than
+// an earlier one.
+func tellingRefusal(lanes []store.Lane) (telling store.Transition, n int) {
 	for _, l := range lanes {
 		n += len(l.Refused)
-		if k := len(l.Refused); k > 0 && l.Refused[k-1].ID >= last.ID {
-			last = l.Refused[k-1]
+		for _, r := range l.Refused {
+			if more, as := outcome(r), outcome(telling); more && !as || more == as && r.ID > telling.ID {
+				telling = r
+			}
 		}
 	}
-	return last, n
+	return telling, n
 }
+
+func outcome(t store.Transition) bool { return t.ID != 0 && t.Op != store.OpRenew }
 
 // excerpt is the first line of a text, cut to a number of runes.
 func excerpt(s string, limit int) string {

@@ -65,6 +65,8 @@ func TestTheStoryTellsWhoMayFinishTheJob(t *testing.T) {
 			[]string{"Attempt 1 holds this job until 14:02:34 UTC and renewed last at 14:02:04 UTC.", "The history before"}, nil},
 		"shortened and done again": {newPlay().at(s).claim("w").complete().at(5*s).shorten().requeue("again").claim("v").at(6*s).reject(1, store.OpComplete, store.ReasonSuperseded),
 			[]string{"Attempt 2 holds", "The stored result is still that of attempt 1", "Attempt 1 came back at"}, nil},
+		"a renewal refused after the result": {twoWorkers().at(40*s).reject(41, store.OpRenew, store.ReasonSuperseded),
+			[]string{"It came back at 14:02:35 UTC with a result, which was refused (superseded). Nothing of it was stored. In all, 2 writes"}, []string{"14:02:38"}},
 		"many refusals": {manyAttempts(12), []string{"In all, 2 writes of attempts without authority were refused."}, nil},
 	} {
 		got := StoryText(c.play.view())
