@@ -194,12 +194,14 @@ func (o *underWay) next(ctx context.Context, tx pgx.Tx) (jobs, revisions []int64
 	return jobs, revisions, err
 }
 
+// Without a pace an operation rests as long as its step took: on a machine that
+// is busy with it, every other moment belongs to those who claim.
 const movedSQL = `
 with moved as (
   update fenceline.operations o
   set position = o.position + $2, done = o.done + $3, stepped_at = clock_timestamp(), worker = $4,
-      next_at = case when o.pace is null then clock_timestamp()
-                else clock_timestamp() + $2::bigint * interval '1 minute' / o.pace end,
+      next_at = clock_timestamp() + case when o.pace is null then clock_timestamp() - transaction_timestamp()
+                else $2::bigint * interval '1 minute' / o.pace end,
       judged_at = case when $5 then clock_timestamp() else o.judged_at end,
       state = case when o.position + $2 >= o.total then 'finished' else o.state end,
       revision = o.revision + case when o.position + $2 >= o.total then 1 else 0 end,

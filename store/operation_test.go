@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/storetest"
@@ -52,7 +53,7 @@ func (f *fixture) confirm(o store.Operation, rules store.Rules) store.Operation 
 	return o
 }
 
-// carried takes steps until nothing is to be done now.
+// carried takes steps until no operation is under way.
 func (f *fixture) carried(s *store.Store) (steps int) {
 	f.t.Helper()
 	for {
@@ -60,8 +61,12 @@ func (f *fixture) carried(s *store.Store) (steps int) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if step.ID == 0 {
+		if step.ID == 0 && step.Next < 0 {
 			return steps
+		}
+		if step.ID == 0 {
+			time.Sleep(step.Next) // the rest after a step
+			continue
 		}
 		steps++
 	}
@@ -176,6 +181,9 @@ func TestAnOperationIsPausedResumedAndCancelledBetweenSteps(t *testing.T) {
 	o := f.confirm(f.preview(store.ActionRequeue, "state:discarded"), store.Rules{})
 	if step, err := f.StepOperation(f.ctx, "w-1"); err != nil || step.Position != 250 {
 		t.Fatalf("%+v %v", step, err)
+	}
+	if rests := value[bool](f, "select next_at - stepped_at > interval '1 ms' from fenceline.operations"); !rests {
+		t.Error("without a pace it leaves no moment to those who claim")
 	}
 	change := func(do func(context.Context, store.OperationParams) (store.Operation, error), seen int64) (store.Operation, error) {
 		return do(f.ctx, store.OperationParams{ID: o.ID, Seen: seen, Actor: "oncall", Reason: "look first"})

@@ -19,8 +19,11 @@ func (c *console) carry() {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		if step.ID == 0 {
+		if step.ID == 0 && step.Next < 0 {
 			return
+		}
+		if step.ID == 0 {
+			time.Sleep(step.Next) // the rest after a step
 		}
 	}
 }
