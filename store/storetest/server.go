@@ -106,8 +106,11 @@ func borrow(named string) (*server, error) {
 }
 
 func launch() (*server, error) {
-	sweep(os.TempDir())
-	dir, err := os.MkdirTemp("", tempPrefix)
+	where := places()
+	for _, place := range where {
+		sweep(place)
+	}
+	dir, err := os.MkdirTemp(where[0], tempPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the test server: %w", err)
 	}
@@ -120,8 +123,10 @@ func launch() (*server, error) {
 	running, err := embedded.Start(ctx, embedded.Config{DataDir: dir, Settings: map[string]string{
 		"fsync":                     "off",
 		"full_page_writes":          "off",
+		"autovacuum_naptime":        "10min", // a look every 10 s into each of so many databases is a lot
 		"max_connections":           "300",
 		"max_prepared_transactions": "20",
+		"max_wal_size":              "512MB",
 		"shared_buffers":            "128MB",
 	}})
 	if err != nil {
