@@ -30,6 +30,7 @@ type problem struct {
 	Incident  *store.Incident
 	At        time.Time     // the database's clock when Control was read
 	Retry     time.Duration // when it is worth trying again; 0 when it is not
+	Kept      string        // what kept the person from it, for the audit; empty for anything but a refusal of rights
 	cause     error
 }
 

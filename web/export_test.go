@@ -45,6 +45,9 @@ func (s *Server) OpenRooms() int {
 // OpenStreams is how many streams are open.
 func (s *Server) OpenStreams() int { return int(s.streams.Load()) }
 
+// SetClock gives what counts within a time another clock.
+func (s *Server) SetClock(now func() time.Time) { s.refusals.now = now }
+
 // Encode makes an event of a stream.
 func Encode(name string, data []byte) []byte { return encode(name, data) }
 

@@ -147,7 +147,8 @@ func (s *Server) router() *echo.Echo {
 	e.IPExtractor = addressOf(s.cfg.SignIn)
 	e.SchemeExtractor = echo.ExtractSchemeDirect()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
-	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost, s.refuseForgery)
+	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost)
+	e.Use(s.refuseForgery) // knows the route, for the record of what is refused
 	for _, r := range s.routes() {
 		if r.stream {
 			e.Add(r.method, r.path, s.permit(r, r.handler))

@@ -146,7 +146,7 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 			return s.askToSignIn(c)
 		}
 		if !known {
-			return forbidden("Nobody may use this address: web/rules.go has no rule for it.")
+			return forbidden(keptByRole, "Nobody may use this address: web/rules.go has no rule for it.")
 		}
 		if err := s.check(c, rule, p.Powers); err != nil {
 			return err
@@ -159,13 +159,13 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) check(c echo.Context, r rule, p store.Powers) error {
 	switch {
 	case !p.Role.Includes(r.role):
-		return forbidden("This is for those with the role " + string(r.role) + "; you are signed in as " + string(p.Role) + ".")
+		return forbidden(keptByRole, "This is for those with the role "+string(r.role)+"; you are signed in as "+string(p.Role)+".")
 	case r.also != "" && !p.Has(r.also):
-		return forbidden("This needs the right " + string(r.also) + ", which you do not have.")
+		return forbidden(keptByRight, "This needs the right "+string(r.also)+", which you do not have.")
 	case p.Queues == nil:
 		return nil
 	case r.everywhere:
-		return forbidden("You may act in some queues only, and this reaches further.")
+		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	case r.ofJob:
 		id, err := pathID(c)
 		if err != nil {
@@ -187,19 +187,19 @@ func (s *Server) mayActOn(c echo.Context, queue string) error {
 		return nil
 	}
 	if queue == "" {
-		return forbidden("You may act in some queues only, and this reaches further.")
+		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	}
-	return forbidden("You may not act in the queue " + printable(queue) + ".")
+	return forbidden(keptByQueue, "You may not act in the queue "+printable(queue)+".")
 }
 
 // require refuses whoever does not have a right.
 func (s *Server) require(c echo.Context, right store.Right) error {
 	if !s.who(c).Has(right) {
-		return forbidden("This needs the right " + string(right) + ", which you do not have.")
+		return forbidden(keptByRight, "This needs the right "+string(right)+", which you do not have.")
 	}
 	return nil
 }
 
-func forbidden(why string) error {
-	return &problem{Status: http.StatusForbidden, Code: "forbidden", Message: why + " Nothing was changed."}
+func forbidden(kept, why string) error {
+	return &problem{Status: http.StatusForbidden, Code: "forbidden", Message: why + " Nothing was changed.", Kept: kept}
 }

@@ -30,6 +30,7 @@ type Server struct {
 	probes   Probes
 	traffic  *traffic
 	streams  atomic.Int64
+	refusals refusals
 
 	closing   chan struct{} // closed when shutdown begins
 	closeOnce sync.Once
@@ -54,6 +55,7 @@ func New(cfg Config) (*Server, error) {
 	if s.cfg.SignIn != nil {
 		s.sessions = newSessions(s.cfg.Store, s.cfg.SignIn, prefix)
 	}
+	s.refusals.now = time.Now
 	s.lobby = newLobby(s)
 	s.echo = s.router()
 	return s, nil
