@@ -188,7 +188,7 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 	want(t, c.send("GET", "/sign-in/return?code="+code+"&state="+state, "", mine...), 303)
 	want(t, c.send("GET", "/sign-in/return?code="+code+"&state="+state, "", mine...), 403)
 	want(t, c.post("/sign-in", fields("name", "Ada@Example.com", "password", "")), 404) // no passwords here
-	for range 30 { // whoever comes again and again is refused each time, and recorded for a while
+	for range 30 {                                                                      // whoever comes again and again is refused each time, and recorded for a while
 		want(t, c.get("/sign-in/return?code=x&state=x"), 403)
 	}
 	var recorded int

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -59,7 +60,7 @@ func (s *Server) answer(c echo.Context, p *problem) {
 		return
 	}
 	if p.Retry > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(max(1, int(p.Retry.Seconds()))))
+		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.Retry.Seconds()))))
 	}
 	var err error
 	switch {

@@ -134,6 +134,9 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 	rule, known := rules[r.method+" "+r.path]
 	return func(c echo.Context) error {
 		if known && rule.open {
+			if err := s.metered(c, person{}); err != nil {
+				return err
+			}
 			return next(c)
 		}
 		p, err := s.identify(c)
@@ -142,6 +145,9 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Set(keyPerson, p)
 		c.SetRequest(c.Request().WithContext(withPowers(c.Request().Context(), p.Powers)))
+		if err := s.metered(c, p); err != nil {
+			return err
+		}
 		if p.name == "" {
 			return s.askToSignIn(c)
 		}

@@ -31,6 +31,7 @@ type Server struct {
 	traffic  *traffic
 	streams  atomic.Int64
 	refusals refusals
+	meter    meter
 
 	closing   chan struct{} // closed when shutdown begins
 	closeOnce sync.Once
@@ -55,7 +56,7 @@ func New(cfg Config) (*Server, error) {
 	if s.cfg.SignIn != nil {
 		s.sessions = newSessions(s.cfg.Store, s.cfg.SignIn, prefix)
 	}
-	s.refusals.now = time.Now
+	s.refusals.now, s.meter.now = time.Now, time.Now
 	s.lobby = newLobby(s)
 	s.echo = s.router()
 	return s, nil
