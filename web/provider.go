@@ -167,6 +167,9 @@ func (s *Server) fromProvider(c echo.Context) error {
 	if errors.As(err, &invalid) {
 		return s.notVouched(c, name, "Your name "+invalid.Message+".")
 	}
+	if errors.Is(err, store.ErrDisabled) {
+		return s.notVouched(c, name, "Your account is disabled here.")
+	}
 	if err != nil {
 		return err
 	}

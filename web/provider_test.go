@@ -158,6 +158,16 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 	if page := want(t, c.send("GET", "/account", "", header...), 200); !strings.Contains(page.body, ">viewer<") {
 		t.Errorf("%s", excerpt(page.body))
 	}
+	ada := store.SeenPerson{Name: "Ada@Example.com"}
+	if _, err := c.store.Disable(c.ctx, "test", ada); err != nil {
+		t.Fatal(err)
+	}
+	if a := want(t, back(good), 403); !strings.Contains(a.body, "Your account is disabled here.") || a.header.Get("Set-Cookie") != "" {
+		t.Errorf("%s", excerpt(a.body))
+	}
+	if p, err := c.store.Enable(c.ctx, "test", ada); err != nil || p.Role != store.RoleViewer {
+		t.Errorf("%+v, %v", p, err)
+	}
 	for what, claims := range map[string]map[string]any{
 		"a domain that begins alike":  with("email", "ops@example.com.evil.test"),
 		"a domain that ends alike":    with("email", "ops@evil-example.com"),

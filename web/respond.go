@@ -101,6 +101,7 @@ type errorBody struct {
 		Control   *controlJSON   `json:"control,omitempty"`
 		Operation *operationJSON `json:"operation,omitempty"`
 		Incident  *incidentJSON  `json:"incident,omitempty"`
+		Person    *personJSON    `json:"person,omitempty"`
 	} `json:"error"`
 }
 
@@ -122,6 +123,10 @@ func (p *problem) body() errorBody {
 	if p.Incident != nil {
 		i := incidentOf(*p.Incident)
 		b.Error.Incident = &i
+	}
+	if p.Person != nil {
+		who := personOf(*p.Person)
+		b.Error.Person = &who
 	}
 	return b
 }

@@ -134,6 +134,7 @@ func (s *Server) routes() []route {
 		{path: routeAPIResumeOp, method: post, handler: s.apiResumeOp, what: "go on with an operation"},
 		{path: routeAPICancelOp, method: post, handler: s.apiCancelOp, what: "end an operation"},
 	}
+	all = append(all, s.peopleRoutes()...)
 	if s.cfg.Metrics != nil {
 		all = append(all, route{path: routeMetrics, method: get, handler: echo.WrapHandler(s.probes.figures()), what: "figures for Prometheus"})
 	}

@@ -30,6 +30,7 @@ var (
 	inBulk   = rule{role: store.RoleOperator, also: store.RightBulk, everywhere: true}
 	toAudit  = rule{role: store.RoleOperator}
 	toErase  = rule{role: store.RoleOperator, also: store.RightReveal, ofJob: true}
+	toPeople = rule{role: store.RoleAdmin, everywhere: true}
 	toReveal = rule{role: store.RoleViewer, also: store.RightReveal, ofJob: true}
 )
 
@@ -87,6 +88,24 @@ var rules = map[string]rule{
 	"GET " + views.RouteAccount:     look,
 	"POST " + views.RoutePassword:   look,
 	"POST " + views.RouteEndSignIns: look,
+
+	"GET " + views.RoutePeople:         toPeople,
+	"GET " + views.RoutePerson:         toPeople,
+	"POST " + views.RoutePersonPowers:  toPeople,
+	"POST " + views.RoutePersonDisable: toPeople,
+	"POST " + views.RoutePersonEnable:  toPeople,
+	"POST " + views.RoutePersonSignIns: toPeople,
+	"POST " + views.RoutePersonTokens:  toPeople,
+	"POST " + views.RouteTokenRemove:   toPeople,
+	"GET " + routeAPIPeople:            toPeople,
+	"GET " + routeAPIPerson:            toPeople,
+	"POST " + routeAPIPersonPowers:     toPeople,
+	"POST " + routeAPIPersonDisable:    toPeople,
+	"POST " + routeAPIPersonEnable:     toPeople,
+	"POST " + routeAPIPersonSignIns:    toPeople,
+	"POST " + routeAPIPersonTokens:     toPeople,
+	"GET " + routeAPITokens:            toPeople,
+	"POST " + routeAPITokenRemove:      toPeople,
 
 	"GET " + routeHealth:  anybody,
 	"GET " + routeReady:   anybody,
