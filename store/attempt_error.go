@@ -32,6 +32,8 @@ type AttemptFailure struct {
 	Output      string
 	ErrorKept   bool // there is a message or a trace, and the reader may not see it
 	OutputKept  bool
+	ErrorNever  bool // of what is kept, that a rule keeps it from everybody
+	OutputNever bool
 }
 
 // clean makes the texts storable and bounded. It cannot fail, because a text

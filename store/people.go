@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
 // Role is what a person is to the console. Each may do what the one before may.
@@ -46,6 +47,21 @@ var Rights = []Right{RightReveal, RightBulk}
 
 // ErrNoPerson says that there is no such person.
 var ErrNoPerson = errors.New("no such person")
+
+// ErrDisabled says that somebody has an account that is disabled.
+var ErrDisabled = errors.New("the account is disabled")
+
+// PersonConflictError says that an account is not what was looked at any more.
+// Nothing was changed.
+type PersonConflictError struct {
+	Person Person // as it is now
+	Seen   int64
+}
+
+// Error is a sentence for a person.
+func (e *PersonConflictError) Error() string {
+	return fmt.Sprintf("The account of %s was changed since you looked: you saw revision %d, it is %d now.", e.Person.Name, e.Seen, e.Person.Revision)
+}
 
 // Powers are what somebody may do.
 type Powers struct {
@@ -107,10 +123,12 @@ type Person struct {
 	ID   int64
 	Name string
 	Powers
-	CreatedAt time.Time
-	SignedAt  time.Time // of the last sign-in; zero when there was none
-	Local     bool      // signs in with a password kept here
-	Issuer    string    // the OpenID provider that vouches for them; empty for others
+	Revision   int64 // grows with each change of what they may do
+	CreatedAt  time.Time
+	SignedAt   time.Time // of the last sign-in; zero when there was none
+	DisabledAt time.Time // since when they may neither sign in nor act by a token; zero for who may
+	Local      bool      // signs in with a password kept here
+	Issuer     string    // the OpenID provider that vouches for them; empty for others
 }
 
 const maxPersonName = 100
@@ -133,15 +151,16 @@ func CheckPersonName(name string) error {
 	return nil
 }
 
-const personColumns = `p.id, p.name, p.role, p.rights, p.queues, p.created_at, p.signed_at, p.password is not null, coalesce(p.issuer, '')`
+const personColumns = `p.id, p.name, p.role, p.rights, p.queues, p.revision, p.created_at, p.signed_at, p.disabled_at, p.password is not null, coalesce(p.issuer, '')`
+
+// into is where [personColumns] are scanned to, and what follows them.
+func (p *Person) into(more ...any) []any {
+	return append([]any{&p.ID, &p.Name, &p.Role, &p.Rights, &p.Queues, &p.Revision, &p.CreatedAt,
+		(*zeronull.Timestamptz)(&p.SignedAt), (*zeronull.Timestamptz)(&p.DisabledAt), &p.Local, &p.Issuer}, more...)
+}
 
 func scanPerson(row pgx.CollectableRow) (p Person, err error) {
-	var signed *time.Time
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Rights, &p.Queues, &p.CreatedAt, &signed, &p.Local, &p.Issuer)
-	if signed != nil {
-		p.SignedAt = *signed
-	}
-	return p, err
+	return p, row.Scan(p.into()...)
 }
 
 // People returns everybody who may sign in, by name.
@@ -158,8 +177,23 @@ func (s *Store) Person(ctx context.Context, id int64) (Person, error) {
 	return s.person(ctx, `p.id = $1`, id)
 }
 
+// PersonNamed reads the person of a name. [ErrNoPerson] when there is none.
+func (s *Store) PersonNamed(ctx context.Context, name string) (Person, error) {
+	if CheckPersonName(name) != nil {
+		return Person{}, ErrNoPerson
+	}
+	return s.person(ctx, `p.name = $1`, name)
+}
+
 func (s *Store) person(ctx context.Context, where string, arg any) (Person, error) {
-	rows, err := s.pool.Query(ctx, `select `+personColumns+` from fenceline.people p where `+where, arg)
+	return onePerson(ctx, s.pool, `select `+personColumns+` from fenceline.people p where `+where, arg)
+}
+
+// onePerson returns the one whose columns a statement returns.
+func onePerson(ctx context.Context, on interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}, sql string, args ...any) (Person, error) {
+	rows, err := on.Query(ctx, sql, args...)
 	if err != nil {
 		return Person{}, fmt.Errorf("read a person: %w", err)
 	}
@@ -223,11 +257,7 @@ func addPerson(ctx context.Context, tx pgx.Tx, actor, name string, powers Powers
 	if err != nil {
 		return Person{}, fmt.Errorf("add a person: %w", err)
 	}
-	rows, err := tx.Query(ctx, `select `+personColumns+` from fenceline.people p where p.id = $1`, id)
-	if err != nil {
-		return Person{}, err
-	}
-	return pgx.CollectExactlyOneRow(rows, scanPerson)
+	return onePerson(ctx, tx, `select `+personColumns+` from fenceline.people p where p.id = $1`, id)
 }
 
 func orEmpty[T any](all []T) []T {
@@ -251,26 +281,6 @@ func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
 	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, []any{name}, "")
 }
 
-// SetPowers changes what a person may do; it holds from their next request on,
-// and ends streams that it no longer allows. [ErrNoPerson] when there is none
-// of that name.
-func (s *Store) SetPowers(ctx context.Context, actor, name string, powers Powers) error {
-	if err := powers.Check(); err != nil {
-		return err
-	}
-	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
-		tag, err := tx.Exec(ctx, `update fenceline.people p set role = $2, rights = $3, queues = $4 where p.name = $1`, name, powers.Role, orEmpty(powers.Rights), powers.Queues)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = ErrNoPerson
-		}
-		if err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, auditPerson(ctx, tx, actor, "person_powers", "done", map[string]any{"person": name, "role": powers.Role, "rights": orEmpty(powers.Rights), "queues": powers.Queues})
-	})
-	return err
-}
-
 func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args []any, keep string) error {
 	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
 		var id int64
@@ -290,11 +300,7 @@ func (s *Store) changePerson(ctx context.Context, actor, action, name, sql strin
 }
 
 func auditPerson(ctx context.Context, tx pgx.Tx, actor, action, outcome string, detail map[string]any) error {
-	_, err := tx.Exec(ctx, `insert into fenceline.audit (actor, action, outcome, detail) values ($1, $2, $3, $4)`, actor, action, outcome, detail)
-	if err != nil {
-		return fmt.Errorf("record in the audit: %w", err)
-	}
-	return nil
+	return auditSeen(ctx, tx, actor, action, outcome, 0, 0, detail)
 }
 
 // RecordSignIn keeps in the audit what became of an attempt to sign in or out:

@@ -84,6 +84,13 @@ func (e AttemptError) without(secrets redact.Secrets) AttemptError {
 	return AttemptError{secrets.Without(e.Class), secrets.Without(e.Message), secrets.Without(e.Trace)}
 }
 
+// ErrorClass is the class of an error as it may be told elsewhere than in the
+// error's record, as in a span: without what a rule keeps from everybody of a
+// job's args, short, and storable.
+func (s *Store) ErrorClass(kind string, args json.RawMessage, class string) string {
+	return AttemptError{Class: class}.without(s.redact.Secrets(kind, args, nil)).clean().Class
+}
+
 // failuresFor are the errors and outputs of a job's attempts as a reader of a
 // sight sees them. What was stored before a rule held is held against it too.
 func (s *Store) failuresFor(kind string, p Payload, all []AttemptFailure, sight redact.Sight) []AttemptFailure {
@@ -92,6 +99,8 @@ func (s *Store) failuresFor(kind string, p Payload, all []AttemptFailure, sight 
 		return out
 	}
 	secrets := s.redact.Secrets(kind, p.Args, p.Result)
+	_, fromAll := s.redact.Text(kind, redact.Error, "x", redact.Revealed)
+	_, outputFromAll := s.redact.Text(kind, redact.Output, "x", redact.Revealed)
 	for i, f := range all {
 		f.AttemptError, f.Output = f.without(secrets), secrets.Without(f.Output)
 		var message, trace bool
@@ -99,6 +108,7 @@ func (s *Store) failuresFor(kind string, p Payload, all []AttemptFailure, sight 
 		f.Trace, trace = s.redact.Text(kind, redact.Error, f.Trace, sight)
 		f.Output, f.OutputKept = s.redact.Text(kind, redact.Output, f.Output, sight)
 		f.ErrorKept = message || trace
+		f.ErrorNever, f.OutputNever = f.ErrorKept && fromAll, f.OutputKept && outputFromAll
 		out[i] = f
 	}
 	return out

@@ -77,7 +77,7 @@ func (s *Store) FindSignIn(ctx context.Context, tokenHash string) (data []byte, 
 // SignedIn returns who is signed in under a token of that hash, as they are
 // now. It does not count as use. [ErrNoPerson] when nobody is, or no more.
 func (s *Store) SignedIn(ctx context.Context, tokenHash string) (Person, error) {
-	return s.person(ctx, `p.id = (select s.person_id from fenceline.sign_ins s where s.token_hash = $1 and s.expires_at > now())`, tokenHash)
+	return s.person(ctx, `p.disabled_at is null and p.id = (select s.person_id from fenceline.sign_ins s where s.token_hash = $1 and s.expires_at > now())`, tokenHash)
 }
 
 // EndSignIn ends a session. Repeats do nothing.
@@ -88,15 +88,21 @@ func (s *Store) EndSignIn(ctx context.Context, tokenHash string) error {
 	return nil
 }
 
-// EndSignInsOf ends sessions of a person: the one of a hash, or all but the one
-// of keep when hash is empty. It tells how many there were.
-func (s *Store) EndSignInsOf(ctx context.Context, personID int64, hash, keep string) (int64, error) {
-	tag, err := s.pool.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1
-		and case when $2 = '' then s.token_hash <> $3 else s.token_hash = $2 end`, personID, hash, keep)
-	if err != nil {
-		return 0, fmt.Errorf("end sign-ins: %w", err)
-	}
-	return tag.RowsAffected(), nil
+// EndSignInsOf ends sessions of a person, and records by whom: the one of a
+// hash, or all but the one of keep when hash is empty. It tells how many there
+// were, and records nothing when there were none.
+func (s *Store) EndSignInsOf(ctx context.Context, actor string, of Person, hash, keep string) (ended int64, err error) {
+	return inTx(ctx, s.pool, func(tx pgx.Tx) (int64, error) {
+		tag, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1
+			and case when $2 = '' then s.token_hash <> $3 else s.token_hash = $2 end`, of.ID, hash, keep)
+		if err != nil {
+			return 0, fmt.Errorf("end sign-ins: %w", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return 0, nil
+		}
+		return tag.RowsAffected(), auditPerson(ctx, tx, actor, "sign_ins_end", "done", map[string]any{"person": of.Name, "ended": tag.RowsAffected()})
+	})
 }
 
 // SignIns returns where a person is signed in, the newest first; 0 asks for
@@ -110,11 +116,7 @@ func (s *Store) SignIns(ctx context.Context, personID int64) ([]SignIn, error) {
 		return nil, fmt.Errorf("read sign-ins: %w", err)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (in SignIn, err error) {
-		var signed *time.Time
-		p := &in.Person
-		err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Rights, &p.Queues, &p.CreatedAt, &signed, &p.Local, &p.Issuer,
-			&in.TokenHash, &in.CreatedAt, &in.SeenAt, &in.ExpiresAt, &in.Address, &in.Agent)
-		return in, err
+		return in, row.Scan(in.Person.into(&in.TokenHash, &in.CreatedAt, &in.SeenAt, &in.ExpiresAt, &in.Address, &in.Agent)...)
 	})
 }
 
@@ -166,10 +168,12 @@ func (s *Store) SetUp(ctx context.Context, codeHash, name, passwordHash string) 
 
 // Vouched returns the person whom an OpenID provider vouches for, with the
 // powers that it gives them now. Who comes for the first time is added under
-// the name; it is an *[InvalidError] when somebody else has that name.
+// the name; it is an *[InvalidError] when somebody else has that name, and
+// [ErrDisabled] when their account is disabled.
 func (s *Store) Vouched(ctx context.Context, issuer, subject, name string, powers Powers) (Person, error) {
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) {
-		rows, err := tx.Query(ctx, `update fenceline.people p set role = $3, rights = $4, queues = $5
+		rows, err := tx.Query(ctx, `update fenceline.people p set role = $3, rights = $4, queues = $5,
+			revision = p.revision + ((p.role, p.rights, p.queues) is distinct from ($3, $4::text[], $5::text[]))::int
 			where p.issuer = $1 and p.subject = $2 returning `+personColumns, issuer, subject, powers.Role, orEmpty(powers.Rights), powers.Queues)
 		if err != nil {
 			return Person{}, fmt.Errorf("read a person: %w", err)
@@ -177,6 +181,9 @@ func (s *Store) Vouched(ctx context.Context, issuer, subject, name string, power
 		p, err := pgx.CollectExactlyOneRow(rows, scanPerson)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return addPerson(ctx, tx, "sign-in", name, powers, "", issuer, subject)
+		}
+		if err == nil && !p.DisabledAt.IsZero() {
+			return Person{}, ErrDisabled
 		}
 		return p, err
 	})

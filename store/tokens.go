@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
 // Token lets a program act for a person, within powers of its own and never
@@ -36,17 +37,7 @@ const MaxTokenLife = 366 * 24 * time.Hour
 const tokenColumns = `t.id, t.name, t.role, t.rights, t.queues, t.created_at, t.expires_at, t.used_at`
 
 func scanToken(row pgx.CollectableRow) (t Token, err error) {
-	var signed, used *time.Time
-	p := &t.Person
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Rights, &p.Queues, &p.CreatedAt, &signed, &p.Local, &p.Issuer,
-		&t.ID, &t.Name, &t.Role, &t.Rights, &t.Queues, &t.CreatedAt, &t.ExpiresAt, &used)
-	if used != nil {
-		t.UsedAt = *used
-	}
-	if signed != nil {
-		p.SignedAt = *signed
-	}
-	return t, err
+	return t, row.Scan(t.Person.into(&t.ID, &t.Name, &t.Role, &t.Rights, &t.Queues, &t.CreatedAt, &t.ExpiresAt, (*zeronull.Timestamptz)(&t.UsedAt))...)
 }
 
 // AddToken keeps the hash of a token that acts for the person of a name, for so
@@ -84,16 +75,31 @@ func (s *Store) AddToken(ctx context.Context, actor, person, name string, powers
 // none of that name.
 func (s *Store) RemoveToken(ctx context.Context, actor, person, name string) error {
 	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
-		tag, err := tx.Exec(ctx, `delete from fenceline.tokens t using fenceline.people p where p.id = t.person_id and p.name = $1 and t.name = $2`, person, name)
-		if err != nil {
-			return struct{}{}, fmt.Errorf("remove a token: %w", err)
-		}
-		if tag.RowsAffected() == 0 {
-			return struct{}{}, ErrNoToken
-		}
-		return struct{}{}, auditPerson(ctx, tx, actor, "token_remove", "done", map[string]any{"person": person, "token": name})
+		_, err := removeToken(ctx, tx, actor, `p.name = $1 and t.name = $2`, person, name)
+		return struct{}{}, err
 	})
 	return err
+}
+
+// RemoveTokenOf makes the token of an id invalid at once, and returns what it
+// was. [ErrNoToken] when it is gone: another one of the same name has another id.
+func (s *Store) RemoveTokenOf(ctx context.Context, actor string, id int64) (Token, error) {
+	return inTx(ctx, s.pool, func(tx pgx.Tx) (Token, error) { return removeToken(ctx, tx, actor, `t.id = $1`, id) })
+}
+
+func removeToken(ctx context.Context, tx pgx.Tx, actor, where string, args ...any) (Token, error) {
+	rows, err := tx.Query(ctx, `delete from fenceline.tokens t using fenceline.people p where p.id = t.person_id and `+where+` returning `+personColumns+`, `+tokenColumns, args...)
+	if err != nil {
+		return Token{}, fmt.Errorf("remove a token: %w", err)
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, scanToken)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Token{}, ErrNoToken
+	}
+	if err != nil {
+		return Token{}, fmt.Errorf("remove a token: %w", err)
+	}
+	return t, auditPerson(ctx, tx, actor, "token_remove", "done", map[string]any{"person": t.Person.Name, "token": t.Name})
 }
 
 // Tokens returns a person's tokens, or everybody's for the id 0, those that
@@ -115,7 +121,7 @@ func (s *Store) UseToken(ctx context.Context, hash string) (Token, error) {
 	rows, err := s.pool.Query(ctx, `
 		select `+personColumns+`, `+tokenColumns+`
 		from fenceline.tokens t join fenceline.people p on p.id = t.person_id
-		where t.token_hash = $1 and t.expires_at > now()`, hash)
+		where t.token_hash = $1 and t.expires_at > now() and p.disabled_at is null`, hash)
 	if err != nil {
 		return Token{}, fmt.Errorf("find a token: %w", err)
 	}

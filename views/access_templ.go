@@ -485,14 +485,14 @@ func keptTexts(k Kept) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if reason := k.Form.Get(FieldReason); reason != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<p class=\"dim\">What you had written:</p><blockquote class=\"wrap\" dir=\"auto\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<p class=\"dim\">What you had written:</p><blockquote class=\"wrap\" dir=\"auto\" tabindex=\"0\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var25 string
 			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(reason)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `access.templ`, Line: 69, Col: 46}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `access.templ`, Line: 69, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
@@ -955,7 +955,7 @@ func Account(p AccountPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.SignIns) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<section class=\"card\" aria-labelledby=\"sign-ins\"><h2 id=\"sign-ins\">Where you are signed in</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"sign-ins\"><table><thead><tr><th scope=\"col\">Since</th><th scope=\"col\">Last seen</th><th scope=\"col\">Ends</th><th scope=\"col\">Address</th><th scope=\"col\">Browser</th><th scope=\"col\"></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<section class=\"card\" aria-labelledby=\"sign-ins\"><h2 id=\"sign-ins\">Where you are signed in</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of sessions\"><table><thead><tr><th scope=\"col\">Since</th><th scope=\"col\">Last seen</th><th scope=\"col\">Ends</th><th scope=\"col\">Address</th><th scope=\"col\">Browser</th><th scope=\"col\">End</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1187,9 +1187,22 @@ func powersText(l *Limits) string {
 		text += ", on many at once"
 	}
 	if l.Queues != nil {
-		text += "; to act and to see payloads, in these queues only: " + strings.Join(l.Queues, ", ")
+		text += "; to act and to see payloads, in these queues only: " + queuesText(l.Queues)
 	}
 	return text + "."
+}
+
+// queuesText names a few queues and counts the rest.
+func queuesText(all []string) string {
+	const most = 5
+	var words []string
+	for _, name := range all[:min(len(all), most)] {
+		words = append(words, MiddleCut(name, 60))
+	}
+	if rest := len(all) - most; rest > 0 {
+		words = append(words, "and "+Grouped(int64(rest))+" more")
+	}
+	return strings.Join(words, ", ")
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -28,6 +28,12 @@ const (
 	FlashDuplicated Flash = "duplicated"
 	FlashErased     Flash = "erased"
 	FlashTold       Flash = "told"
+
+	FlashPowers   Flash = "powers"
+	FlashDisabled Flash = "disabled"
+	FlashEnabled  Flash = "enabled"
+	FlashSignOuts Flash = "sign-outs"
+	FlashRevoked  Flash = "revoked"
 )
 
 var flashTexts = map[Flash]string{
@@ -51,6 +57,12 @@ var flashTexts = map[Flash]string{
 
 	FlashIncident: "Done, and on the incident’s timeline.",
 	FlashTold:     "The message is on its way. This is its job: its result says what the other side answered.",
+
+	FlashPowers:   "Changed. It holds from their next request on, and for pages that are open within seconds.",
+	FlashDisabled: "Disabled. Every session is ended, and tokens of this person act no more.",
+	FlashEnabled:  "Enabled. They may sign in again, and their tokens act.",
+	FlashSignOuts: "Signed out there.",
+	FlashRevoked:  "Revoked. The token is not valid any more.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",
 }

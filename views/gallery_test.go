@@ -59,6 +59,17 @@ func samplePages() map[string]templ.Component {
 		"reveal-erased":   Reveal(RevealPage{frame(), changed().erase().job, 0, store.Payload{}}),
 		"conflict-args":   Action(argsConflict()),
 		"action-amend":    Action(ActionPage{Frame: frame(), Form: uglyAmendment()}),
+		"sign-in":         SignIn(SignInPage{Frame: stranger(), Passwords: true, Provider: "accounts.example.org"}),
+		"sign-in-ugly":    SignIn(uglySignIn()),
+		"sign-in-on":      ToProvider(ToProviderPage{Frame: stranger(), Provider: "accounts.example.org", To: "https://accounts.example.org/authorize"}),
+		"set-up":          SetUp(SetUpPage{Frame: stranger(), Name: hostile[0], Code: "x", Problem: "This code is not valid."}),
+		"resend":          Resend(ResendPage{Frame: adminFrame(), Kept: uglySignIn().Kept}),
+		"account":         Account(AccountPage{Frame: adminFrame(), Person: samplePeople()[0], SignIns: sampleSignIns(), Current: "b", Changed: true}),
+		"people":          People(PeoplePage{adminFrame(), samplePeople(), sampleTokens(samplePeople()[1])}),
+		"people-empty":    People(PeoplePage{Frame: adminFrame()}),
+		"person":          Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[1], SignIns: sampleSignIns(), Tokens: sampleTokens(samplePeople()[1]), Made: "fnc_" + strings.Repeat("x", 52), MadeAs: "grace/deploy"}),
+		"person-own":      Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Own: true}),
+		"person-ugly":     Person(uglyPerson()),
 		"error":           Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
 }

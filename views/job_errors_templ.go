@@ -211,9 +211,9 @@ func errorEntry(g errorGroup, f Frame, withheld string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(keptBack(withheld))
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(keptBack(g.ErrorNever, withheld))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `job_errors.templ`, Line: 31, Col: 65}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `job_errors.templ`, Line: 31, Col: 79}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -262,9 +262,9 @@ func errorEntry(g errorGroup, f Frame, withheld string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(keptBack(withheld))
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(keptBack(g.OutputNever, withheld))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `job_errors.templ`, Line: 44, Col: 82}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `job_errors.templ`, Line: 44, Col: 97}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -290,8 +290,8 @@ func errorEntry(g errorGroup, f Frame, withheld string) templ.Component {
 }
 
 // keptBack says why a text is not shown.
-func keptBack(withheld string) string {
-	if withheld == "" {
+func keptBack(never bool, withheld string) string {
+	if never || withheld == "" {
 		return "A rule keeps it from everybody."
 	}
 	return withheld

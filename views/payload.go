@@ -57,6 +57,13 @@ func depth(raw []byte) int {
 	return most
 }
 
+// covers reports whether something on the page looks like the cover of what a
+// rule keeps.
+func (p RevealPage) covers() bool {
+	cover := []byte("•••")
+	return bytes.Contains(p.Payload.Args, cover) || bytes.Contains(p.Payload.Result, cover)
+}
+
 // tooLong reports whether the page shows only a part of the args, which must not
 // become all of them.
 func (p RevealPage) tooLong() bool {

@@ -138,7 +138,8 @@ func (s *Server) endSignIns(c echo.Context) error {
 		return err
 	}
 	p := s.who(c)
-	if _, err := s.cfg.Store.EndSignInsOf(c.Request().Context(), p.id, sent.Get(views.FieldSignIn), p.session); err != nil {
+	own := store.Person{ID: p.id, Name: p.name}
+	if _, err := s.cfg.Store.EndSignInsOf(c.Request().Context(), p.name, own, sent.Get(views.FieldSignIn), p.session); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.urls.At(views.RouteAccount))

@@ -61,6 +61,7 @@ type Config struct {
 	WriteTimeout time.Duration // how long one write to a stream may take; 10 s
 	Grace        time.Duration // how long requests may take once shutdown began; 10 s
 	MaxStreams   int           // streams open at once; 1,000
+	Rates        Rates         // how much one person may ask, where people sign in
 }
 
 func (c Config) withDefaults() Config {
@@ -78,6 +79,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.WriteTimeout, 10*time.Second)
 	orDefault(&c.Grace, 10*time.Second)
 	orDefault(&c.MaxStreams, 1000)
+	c.Rates = c.Rates.withDefaults()
 	return c
 }
 

@@ -21,6 +21,9 @@ func (s *Server) document(c echo.Context) error {
 	if s.urls.Base != "" {
 		doc["servers"] = []map[string]string{{"url": s.urls.Base}}
 	}
+	if s.cfg.SignIn == nil {
+		delete(doc, "security") // nobody has to prove anything
+	}
 	if info, ok := doc["info"].(map[string]any); ok && s.cfg.Version != "" {
 		info["version"] = s.cfg.Version
 	}

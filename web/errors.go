@@ -28,8 +28,10 @@ type problem struct {
 	Control   *store.Control
 	Operation *store.Operation
 	Incident  *store.Incident
+	Person    *store.Person
 	At        time.Time     // the database's clock when Control was read
 	Retry     time.Duration // when it is worth trying again; 0 when it is not
+	Kept      string        // what kept the person from it, for the audit; empty for anything but a refusal of rights
 	cause     error
 }
 
@@ -51,6 +53,7 @@ func explain(err error) *problem {
 		control   *store.ControlConflictError
 		operation *store.OperationConflictError
 		incident  *store.IncidentConflictError
+		person    *store.PersonConflictError
 		tooLarge  *http.MaxBytesError
 		routed    *echo.HTTPError
 	)
@@ -65,6 +68,12 @@ func explain(err error) *problem {
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such operation, or it ended more than 30 days ago."}
 	case errors.Is(err, store.ErrNoIncident):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such incident."}
+	case errors.Is(err, store.ErrNoPerson):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such account."}
+	case errors.Is(err, store.ErrNoToken):
+		return &problem{Status: 404, Code: "not_found", Message: "There is no such token: it was revoked, or expired long ago."}
+	case errors.As(err, &person):
+		return &problem{Status: 409, Code: string(store.ConflictChanged), Message: person.Error(), Person: &person.Person}
 	case errors.As(err, &incident):
 		return &problem{Status: 409, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
 	case errors.As(err, &operation):

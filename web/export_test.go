@@ -45,6 +45,15 @@ func (s *Server) OpenRooms() int {
 // OpenStreams is how many streams are open.
 func (s *Server) OpenStreams() int { return int(s.streams.Load()) }
 
+// SetClock gives what counts within a time another clock.
+func (s *Server) SetClock(now func() time.Time) { s.refusals.now, s.meter.now = now, now }
+
+// Ask counts a request of a stranger, and tells how many addresses are counted.
+func (s *Server) Ask(address string) (wait time.Duration, kept int) {
+	wait = s.meter.take(&s.meter.strangers, budget{network(address), false}, s.cfg.Rates.Strangers)
+	return wait, len(s.meter.strangers)
+}
+
 // Encode makes an event of a stream.
 func Encode(name string, data []byte) []byte { return encode(name, data) }
 

@@ -52,13 +52,11 @@ func (s *Server) refuseForgery(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if err := s.forgery.Check(r); err != nil {
-			return &problem{Status: http.StatusForbidden, Code: "cross_origin",
-				Message: "This write came from a page of another origin. Nothing was changed.", cause: err}
+			return crossOrigin("This write came from a page of another origin. Nothing was changed.", err)
 		}
 		silent := r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == ""
 		if silent && !readOnly(r.Method) && !forPrograms(c) {
-			return &problem{Status: http.StatusForbidden, Code: "cross_origin",
-				Message: "This form did not say which page it came from. Nothing was changed. Programs use the API under /api/v1 instead."}
+			return crossOrigin("This form did not say which page it came from. Nothing was changed. Programs use the API under /api/v1 instead.", nil)
 		}
 		return next(c)
 	}
@@ -72,7 +70,7 @@ func refuseForeignReader(next echo.HandlerFunc) echo.HandlerFunc {
 		case "", "same-origin", "none":
 			return next(c)
 		}
-		return &problem{Status: http.StatusForbidden, Code: "cross_origin", Message: "Streams are for pages of this console."}
+		return crossOrigin("Streams are for pages of this console.", nil)
 	}
 }
 

@@ -30,7 +30,9 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("X-Request-Id", id)
 		err := caught(next, c)
 		if err != nil {
-			s.answer(c, explain(err))
+			p := explain(err)
+			s.recordRefusal(c, p)
+			s.answer(c, p)
 		}
 		took := time.Since(began)
 		s.traffic.count(c, isStream(c), statusOf(c, err), took)

@@ -13,14 +13,25 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web"
 )
 
 // specification is the API's OpenAPI document.
 type specification struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
+	Security   []map[string][]string                 `json:"security"`
 	Components struct {
-		Schemas map[string]any `json:"schemas"`
+		SecuritySchemes map[string]struct{ Type, Scheme string } `json:"securitySchemes"`
+		Responses       map[string]reply                         `json:"responses"`
+		Schemas         map[string]any                           `json:"schemas"`
 	} `json:"components"`
+}
+
+// reply is one of the answers that the document tells of.
+type reply struct {
+	Ref     string `json:"$ref"`
+	Headers map[string]any
+	Content map[string]struct{ Schema any }
 }
 
 func readSpecification(t *testing.T) specification {
@@ -60,6 +71,8 @@ func TestTheDocumentTellsTheRoutesOfTheAPIAndNoOthers(t *testing.T) {
 				ID         string `json:"operationId"`
 				Parameters []struct{ Name, In string }
 				Body       json.RawMessage `json:"requestBody"`
+				Responses  map[string]reply
+				Security   []any
 			}
 			if err := json.Unmarshal(raw, &op); err != nil {
 				t.Fatal(err)
@@ -72,7 +85,36 @@ func TestTheDocumentTellsTheRoutesOfTheAPIAndNoOthers(t *testing.T) {
 			if named != strings.Contains(path, "{") || (op.Body != nil) != (method == "post") {
 				t.Errorf("%s %s: its parameters or its body are not told", method, path)
 			}
+			for status, name := range map[string]string{"401": "Unauthorized", "403": "Forbidden", "429": "TooManyRequests"} {
+				if got := op.Responses[status].Ref; got != "#/components/responses/"+name || op.Security != nil {
+					t.Errorf("%s %s: %s is told as %q, and %v is asked for", method, path, status, got, op.Security)
+				}
+			}
 		}
+	}
+}
+
+func TestWhoIsRefusedByTheAPIIsAnsweredAsTheDocumentSays(t *testing.T) {
+	d := readSpecification(t)
+	if scheme := d.Components.SecuritySchemes["token"]; len(d.Security) != 1 || d.Security[0]["token"] == nil || scheme.Type != "http" || scheme.Scheme != "bearer" {
+		t.Errorf("%v is asked for: %v", d.Security, scheme)
+	}
+	c := signing(t, func(cfg *web.Config) { cfg.Rates = web.Rates{Reads: 1, Changes: 1} })
+	at := time.Now()
+	c.SetClock(func() time.Time { return at })
+	viewer := append(c.as("viewer"), "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")
+	d.told(t, want(t, c.api("/api/v1/jobs", `{"kind":"report"}`), 401), "post", "/api/v1/jobs")
+	d.told(t, want(t, c.send("POST", "/api/v1/jobs", `{"kind":"report"}`, viewer...), 403), "post", "/api/v1/jobs")
+	last := answer{}
+	for range 11 {
+		last = c.send("GET", "/api/v1/queues", "", viewer...)
+	}
+	d.told(t, want(t, last, 429), "get", "/api/v1/queues")
+	if told := want(t, c.send("GET", "/api/v1/openapi.json", "", c.as("admin")...), 200).json(t); told["security"] == nil {
+		t.Error("the document does not say that people sign in")
+	}
+	if told := want(t, openMore(t).get("/api/v1/openapi.json"), 200).json(t); told["security"] != nil {
+		t.Errorf("where nobody signs in %v is asked for", told["security"])
 	}
 }
 
@@ -166,17 +208,21 @@ func kindOf(v any) string {
 // told checks an answer of the API against the document.
 func (d specification) told(t *testing.T, a answer, method, path string) map[string]any {
 	t.Helper()
-	var op struct {
-		Responses map[string]struct {
-			Content map[string]struct{ Schema any }
-		}
-	}
+	var op struct{ Responses map[string]reply }
 	if err := json.Unmarshal(d.Paths[path][method], &op); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	told, is := op.Responses[fmt.Sprint(a.status)]
 	if !is {
 		t.Fatalf("%s %s answers %d, which is not told: %s", method, path, a.status, excerpt(a.body))
+	}
+	if told.Ref != "" {
+		told = d.Components.Responses[strings.TrimPrefix(told.Ref, "#/components/responses/")]
+	}
+	for name := range told.Headers {
+		if a.header.Get(name) == "" {
+			t.Errorf("%s %s: %d without %s", method, path, a.status, name)
+		}
 	}
 	v := a.json(t)
 	if wrong := d.fits("answer", told.Content["application/json"].Schema, any(v)); wrong != "" {

@@ -22,6 +22,7 @@ type person struct {
 	store.Powers
 	id      int64  // of an account; 0 for who has none here
 	session string // the hash of the token of the browser's session; empty without one
+	token   bool   // a program with a token of its own
 }
 
 // local is who acts where nobody signs in.
@@ -39,9 +40,30 @@ func (s *Server) who(c echo.Context) person {
 // actor is as whom a request's changes are recorded.
 func (s *Server) actor(c echo.Context) string { return s.who(c).name }
 
-// identify finds out who sent a request, from what it proves and from nothing
-// that it says.
+// identify finds out who sent a request, and counts it as use of their session.
 func (s *Server) identify(c echo.Context) (person, error) {
+	p, err := s.proven(c)
+	r := c.Request()
+	if err != nil || p.name == "" || p.token || s.cfg.SignIn == nil {
+		return p, err
+	}
+	// Of a program that has a browser's cookie nobody knows which page sent it.
+	silent := r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == ""
+	if silent && !readOnly(r.Method) {
+		return person{}, crossOrigin("This write did not say which page it came from. Programs sign in with a token. Nothing was changed.", nil)
+	}
+	// What a page does by itself is no use of it.
+	if p.session != "" && r.URL.Path != views.RouteStream {
+		if err := s.cfg.Store.UseSignIn(r.Context(), p.session, s.cfg.SignIn.Idle); err != nil {
+			s.cfg.Log.Warn("a sign-in could not be prolonged", keyRequestID, c.Get(keyRequestID), "error", err)
+		}
+	}
+	return p, nil
+}
+
+// proven finds out who sent a request, from what it proves and from nothing that
+// it says. With an error it returns who was refused, as far as that is known.
+func (s *Server) proven(c echo.Context) (person, error) {
 	r := c.Request()
 	if s.cfg.SignIn == nil {
 		return local, nil
@@ -53,15 +75,7 @@ func (s *Server) identify(c echo.Context) (person, error) {
 	if err == nil && p.name == "" {
 		p, err = s.ofSession(c)
 	}
-	if err != nil || p.name == "" {
-		return p, err
-	}
-	// Of a program that has a browser's cookie nobody knows which page sent it.
-	silent := r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == ""
-	if silent && !readOnly(r.Method) {
-		return person{}, &problem{Status: http.StatusForbidden, Code: "cross_origin", Message: "This write did not say which page it came from. Programs sign in with a token. Nothing was changed."}
-	}
-	return p, nil
+	return p, err
 }
 
 // takesTokens reports whether an address is for programs.
@@ -81,12 +95,6 @@ func (s *Server) ofSession(c echo.Context) (person, error) {
 	}
 	if err != nil {
 		return person{}, err
-	}
-	// What a page does by itself is no use of it.
-	if c.Request().URL.Path != views.RouteStream {
-		if err := s.cfg.Store.UseSignIn(ctx, hash, s.cfg.SignIn.Idle); err != nil {
-			s.cfg.Log.Warn("a sign-in could not be prolonged", keyRequestID, c.Get(keyRequestID), "error", err)
-		}
 	}
 	return person{name: p.Name, Powers: p.Powers, id: p.ID, session: hash}, nil
 }

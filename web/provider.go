@@ -167,6 +167,9 @@ func (s *Server) fromProvider(c echo.Context) error {
 	if errors.As(err, &invalid) {
 		return s.notVouched(c, name, "Your name "+invalid.Message+".")
 	}
+	if errors.Is(err, store.ErrDisabled) {
+		return s.notVouched(c, name, "Your account is disabled here.")
+	}
 	if err != nil {
 		return err
 	}
@@ -243,9 +246,15 @@ func (p *Provider) admit(told claims) (name string, powers store.Powers, why str
 	return name, powers, ""
 }
 
-// notVouched shows the sign-in page again, with why.
+// notVouched shows the sign-in page again, with why. Of one address only so many
+// are recorded: anybody can come here as often as they like.
 func (s *Server) notVouched(c echo.Context, name, why string) error {
-	if err := s.cfg.Store.RecordSignIn(c.Request().Context(), name, "sign_in", "refused", c.RealIP()); err != nil {
+	ctx := c.Request().Context()
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "return:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	if err == nil && wait == 0 {
+		err = s.cfg.Store.RecordSignIn(ctx, name, "sign_in", "refused", c.RealIP())
+	}
+	if err != nil {
 		return err
 	}
 	show := s.signInPage(c)

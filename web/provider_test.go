@@ -158,6 +158,16 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 	if page := want(t, c.send("GET", "/account", "", header...), 200); !strings.Contains(page.body, ">viewer<") {
 		t.Errorf("%s", excerpt(page.body))
 	}
+	ada := store.SeenPerson{Name: "Ada@Example.com"}
+	if _, err := c.store.Disable(c.ctx, "test", ada); err != nil {
+		t.Fatal(err)
+	}
+	if a := want(t, back(good), 403); !strings.Contains(a.body, "Your account is disabled here.") || a.header.Get("Set-Cookie") != "" {
+		t.Errorf("%s", excerpt(a.body))
+	}
+	if p, err := c.store.Enable(c.ctx, "test", ada); err != nil || p.Role != store.RoleViewer {
+		t.Errorf("%+v, %v", p, err)
+	}
 	for what, claims := range map[string]map[string]any{
 		"a domain that begins alike":  with("email", "ops@example.com.evil.test"),
 		"a domain that ends alike":    with("email", "ops@evil-example.com"),
@@ -188,6 +198,13 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 	want(t, c.send("GET", "/sign-in/return?code="+code+"&state="+state, "", mine...), 303)
 	want(t, c.send("GET", "/sign-in/return?code="+code+"&state="+state, "", mine...), 403)
 	want(t, c.post("/sign-in", fields("name", "Ada@Example.com", "password", "")), 404) // no passwords here
+	for range 30 {                                                                      // whoever comes again and again is refused each time, and recorded for a while
+		want(t, c.get("/sign-in/return?code=x&state=x"), 403)
+	}
+	var recorded int
+	if err := c.owner.QueryRow(c.ctx, `select count(*) from fenceline.audit where action = 'sign_in' and outcome = 'refused'`).Scan(&recorded); err != nil || recorded < 16 || recorded > 30 {
+		t.Errorf("%d refusals are recorded, %v", recorded, err)
+	}
 }
 
 func TestAProviderThatIsAwayIsToldAndAskedAgain(t *testing.T) {

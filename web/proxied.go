@@ -32,7 +32,7 @@ func (p *Proxied) trusts(r *http.Request) bool {
 }
 
 // ofProxy finds out of whom the proxy says that they sent a request. What
-// anybody else says is not read.
+// anybody else says is not read. With an error it returns who was refused.
 func (s *Server) ofProxy(c echo.Context) (person, error) {
 	p, r := s.cfg.SignIn.Proxied, c.Request()
 	if p == nil || !p.trusts(r) {
@@ -53,7 +53,7 @@ func (s *Server) ofProxy(c echo.Context) (person, error) {
 	}
 	powers, any := granted(p.Grants, groups)
 	if !any {
-		return person{}, &problem{Status: http.StatusForbidden, Code: "forbidden", Message: "You are known, but none of your groups may use this console."}
+		return person{name: names[0]}, &problem{Status: http.StatusForbidden, Code: "forbidden", Message: "You are known, but none of your groups may use this console.", Kept: keptByRole}
 	}
 	return person{name: names[0], Powers: powers}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -59,7 +60,7 @@ func (s *Server) answer(c echo.Context, p *problem) {
 		return
 	}
 	if p.Retry > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(max(1, int(p.Retry.Seconds()))))
+		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.Retry.Seconds()))))
 	}
 	var err error
 	switch {
@@ -100,6 +101,7 @@ type errorBody struct {
 		Control   *controlJSON   `json:"control,omitempty"`
 		Operation *operationJSON `json:"operation,omitempty"`
 		Incident  *incidentJSON  `json:"incident,omitempty"`
+		Person    *personJSON    `json:"person,omitempty"`
 	} `json:"error"`
 }
 
@@ -121,6 +123,10 @@ func (p *problem) body() errorBody {
 	if p.Incident != nil {
 		i := incidentOf(*p.Incident)
 		b.Error.Incident = &i
+	}
+	if p.Person != nil {
+		who := personOf(*p.Person)
+		b.Error.Person = &who
 	}
 	return b
 }

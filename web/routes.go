@@ -134,6 +134,7 @@ func (s *Server) routes() []route {
 		{path: routeAPIResumeOp, method: post, handler: s.apiResumeOp, what: "go on with an operation"},
 		{path: routeAPICancelOp, method: post, handler: s.apiCancelOp, what: "end an operation"},
 	}
+	all = append(all, s.peopleRoutes()...)
 	if s.cfg.Metrics != nil {
 		all = append(all, route{path: routeMetrics, method: get, handler: echo.WrapHandler(s.probes.figures()), what: "figures for Prometheus"})
 	}
@@ -147,7 +148,8 @@ func (s *Server) router() *echo.Echo {
 	e.IPExtractor = addressOf(s.cfg.SignIn)
 	e.SchemeExtractor = echo.ExtractSchemeDirect()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.answer(c, explain(err)) }
-	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost, s.refuseForgery)
+	e.Pre(s.observe, s.underPrefix, s.headers, s.expectHost)
+	e.Use(s.refuseForgery) // knows the route, for the record of what is refused
 	for _, r := range s.routes() {
 		if r.stream {
 			e.Add(r.method, r.path, s.permit(r, r.handler))

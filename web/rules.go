@@ -30,6 +30,7 @@ var (
 	inBulk   = rule{role: store.RoleOperator, also: store.RightBulk, everywhere: true}
 	toAudit  = rule{role: store.RoleOperator}
 	toErase  = rule{role: store.RoleOperator, also: store.RightReveal, ofJob: true}
+	toPeople = rule{role: store.RoleAdmin, everywhere: true}
 	toReveal = rule{role: store.RoleViewer, also: store.RightReveal, ofJob: true}
 )
 
@@ -88,6 +89,24 @@ var rules = map[string]rule{
 	"POST " + views.RoutePassword:   look,
 	"POST " + views.RouteEndSignIns: look,
 
+	"GET " + views.RoutePeople:         toPeople,
+	"GET " + views.RoutePerson:         toPeople,
+	"POST " + views.RoutePersonPowers:  toPeople,
+	"POST " + views.RoutePersonDisable: toPeople,
+	"POST " + views.RoutePersonEnable:  toPeople,
+	"POST " + views.RoutePersonSignIns: toPeople,
+	"POST " + views.RoutePersonTokens:  toPeople,
+	"POST " + views.RouteTokenRemove:   toPeople,
+	"GET " + routeAPIPeople:            toPeople,
+	"GET " + routeAPIPerson:            toPeople,
+	"POST " + routeAPIPersonPowers:     toPeople,
+	"POST " + routeAPIPersonDisable:    toPeople,
+	"POST " + routeAPIPersonEnable:     toPeople,
+	"POST " + routeAPIPersonSignIns:    toPeople,
+	"POST " + routeAPIPersonTokens:     toPeople,
+	"GET " + routeAPITokens:            toPeople,
+	"POST " + routeAPITokenRemove:      toPeople,
+
 	"GET " + routeHealth:  anybody,
 	"GET " + routeReady:   anybody,
 	"GET " + routeStatic:  anybody,
@@ -134,6 +153,9 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 	rule, known := rules[r.method+" "+r.path]
 	return func(c echo.Context) error {
 		if known && rule.open {
+			if err := s.metered(c, person{}); err != nil {
+				return err
+			}
 			return next(c)
 		}
 		p, err := s.identify(c)
@@ -142,11 +164,14 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Set(keyPerson, p)
 		c.SetRequest(c.Request().WithContext(withPowers(c.Request().Context(), p.Powers)))
+		if err := s.metered(c, p); err != nil {
+			return err
+		}
 		if p.name == "" {
 			return s.askToSignIn(c)
 		}
 		if !known {
-			return forbidden("Nobody may use this address: web/rules.go has no rule for it.")
+			return forbidden(keptByRole, "Nobody may use this address: web/rules.go has no rule for it.")
 		}
 		if err := s.check(c, rule, p.Powers); err != nil {
 			return err
@@ -159,13 +184,13 @@ func (s *Server) permit(r route, next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) check(c echo.Context, r rule, p store.Powers) error {
 	switch {
 	case !p.Role.Includes(r.role):
-		return forbidden("This is for those with the role " + string(r.role) + "; you are signed in as " + string(p.Role) + ".")
+		return forbidden(keptByRole, "This is for those with the role "+string(r.role)+"; you are signed in as "+string(p.Role)+".")
 	case r.also != "" && !p.Has(r.also):
-		return forbidden("This needs the right " + string(r.also) + ", which you do not have.")
+		return forbidden(keptByRight, "This needs the right "+string(r.also)+", which you do not have.")
 	case p.Queues == nil:
 		return nil
 	case r.everywhere:
-		return forbidden("You may act in some queues only, and this reaches further.")
+		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	case r.ofJob:
 		id, err := pathID(c)
 		if err != nil {
@@ -187,19 +212,19 @@ func (s *Server) mayActOn(c echo.Context, queue string) error {
 		return nil
 	}
 	if queue == "" {
-		return forbidden("You may act in some queues only, and this reaches further.")
+		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	}
-	return forbidden("You may not act in the queue " + printable(queue) + ".")
+	return forbidden(keptByQueue, "You may not act in the queue "+printable(queue)+".")
 }
 
 // require refuses whoever does not have a right.
 func (s *Server) require(c echo.Context, right store.Right) error {
 	if !s.who(c).Has(right) {
-		return forbidden("This needs the right " + string(right) + ", which you do not have.")
+		return forbidden(keptByRight, "This needs the right "+string(right)+", which you do not have.")
 	}
 	return nil
 }
 
-func forbidden(why string) error {
-	return &problem{Status: http.StatusForbidden, Code: "forbidden", Message: why + " Nothing was changed."}
+func forbidden(kept, why string) error {
+	return &problem{Status: http.StatusForbidden, Code: "forbidden", Message: why + " Nothing was changed.", Kept: kept}
 }

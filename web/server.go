@@ -30,6 +30,8 @@ type Server struct {
 	probes   Probes
 	traffic  *traffic
 	streams  atomic.Int64
+	refusals refusals
+	meter    meter
 
 	closing   chan struct{} // closed when shutdown begins
 	closeOnce sync.Once
@@ -54,6 +56,7 @@ func New(cfg Config) (*Server, error) {
 	if s.cfg.SignIn != nil {
 		s.sessions = newSessions(s.cfg.Store, s.cfg.SignIn, prefix)
 	}
+	s.refusals.now, s.meter.now = time.Now, time.Now
 	s.lobby = newLobby(s)
 	s.echo = s.router()
 	return s, nil

@@ -169,6 +169,9 @@ func (s *Server) findAccount(ctx context.Context, name string) (store.Person, st
 	if errors.Is(err, store.ErrNoPerson) {
 		return store.Person{}, "", nil
 	}
+	if !p.DisabledAt.IsZero() {
+		return p, "", err // tried as long as any other, and recorded under the name
+	}
 	return p, hash, err
 }
 

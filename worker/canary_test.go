@@ -44,6 +44,9 @@ func TestWhatHandlersSayOfSecretsIsLoggedNowhereAndStoredWithoutThem(t *testing.
 		"address": func(_ *Attempt, p string) (any, error) {
 			return nil, Permanent(errors.New("Get https://x.example/?p=" + p))
 		},
+		"class": func(_ *Attempt, p string) (any, error) {
+			return nil, &classError{"refused for " + p + strings.Repeat("!", 1000), errors.New("refused")}
+		},
 		"panic": func(_ *Attempt, p string) (any, error) { panic(map[string]string{"password": p}) },
 		"output": func(a *Attempt, p string) (any, error) {
 			a.KeepOutput("password is " + p)

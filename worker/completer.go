@@ -29,7 +29,11 @@ func newCompleter(p *Pool) *completer {
 	c.completions.settle = c.completed
 	c.completions.refuse = c.unstorable
 	c.failures.settle = func(a *attempt, f store.Failure, out store.Outcome) {
-		c.settled(a, &p.stats.failed, EndedFailed, f.Error.Class, out)
+		class := f.Error.Class
+		if p.store != nil {
+			class = p.store.ErrorClass(a.claimed.Kind, a.claimed.Args, class)
+		}
+		c.settled(a, &p.stats.failed, EndedFailed, class, out)
 	}
 	c.releases.settle = func(a *attempt, r store.Released, out store.Outcome) {
 		c.settled(a, &p.stats.released, EndedReleased, "", out)

@@ -97,7 +97,7 @@ func (c *serveCmd) serve(ctx context.Context, a *app, s *session, listener net.L
 	server, err := web.New(web.Config{
 		Store: s.Store, Hub: hub, Log: a.log, Drill: drills, Metrics: registry, TraceURL: string(c.Traces), Prefix: c.Prefix,
 		Hosts: append(c.signIn.hosts(), c.Hosts...), SignIn: c.asked(listener.Addr()), Version: versionOf(), Grace: c.Grace / 4,
-		Notices: c.HTTP.Notify, Console: c.HTTP.Console,
+		Notices: c.HTTP.Notify, Console: c.HTTP.Console, Rates: c.Rates.asked(),
 	})
 	if err != nil {
 		return usageError{err}

@@ -32,8 +32,37 @@ type signIn struct {
 	From    []string      `name:"proxy-from" env:"FENCELINE_PROXY_FROM" placeholder:"NETWORK" group:"Sign-in" help:"From where the proxy connects, as 10.0.0.5/32; nobody else is believed. May be repeated."`
 	User    string        `name:"proxy-user" env:"FENCELINE_PROXY_USER" default:"X-Forwarded-User" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy names the person."`
 	Groups  string        `name:"proxy-groups" env:"FENCELINE_PROXY_GROUPS" default:"X-Forwarded-Groups" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy tells their groups."`
+	Rates   rates         `embed:"" prefix:"rate-" group:"Sign-in"`
 	TLSCert string        `name:"tls-cert" env:"FENCELINE_TLS_CERT" placeholder:"FILE" group:"Sign-in" help:"Serve over TLS with this certificate, in PEM, its chain included."`
 	TLSKey  string        `name:"tls-key" env:"FENCELINE_TLS_KEY" placeholder:"FILE" group:"Sign-in" help:"The certificate's key, in PEM."`
+}
+
+// rates bound what one person may ask; 0 for no bound.
+type rates struct {
+	Reads     int `name:"reads" env:"FENCELINE_RATE_READS" default:"50" placeholder:"N" help:"How many pages and answers a second one person or token may read, on average; ten times as many at once. 0 for no bound."`
+	Changes   int `name:"changes" env:"FENCELINE_RATE_CHANGES" default:"100" placeholder:"N" help:"How many changes a second one person or token may ask for, likewise."`
+	Strangers int `name:"strangers" env:"FENCELINE_RATE_STRANGERS" default:"10" placeholder:"N" help:"How many requests a second of either sort one address may send without being signed in, likewise."`
+}
+
+func (r rates) check() error {
+	for flag, n := range map[string]int{"--rate-reads": r.Reads, "--rate-changes": r.Changes, "--rate-strangers": r.Strangers} {
+		if n < 0 || n > maxRate {
+			return usagef("%s: %d must be from 0 to %d requests a second", flag, n, maxRate)
+		}
+	}
+	return nil
+}
+
+const maxRate = 1_000_000
+
+func (r rates) asked() web.Rates {
+	orNone := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	return web.Rates{Reads: orNone(r.Reads), Changes: orNone(r.Changes), Strangers: orNone(r.Strangers)}
 }
 
 // Ways to sign in.
@@ -68,7 +97,7 @@ func (c *signIn) check(listen string) error {
 	if err := web.CheckListen(listen, len(c.Ways) > 0, c.TLSCert != "" || strings.HasPrefix(c.Public, "https://")); err != nil {
 		return usagef("--listen: %w", err)
 	}
-	return c.checkOthers()
+	return errors.Join(c.Rates.check(), c.checkOthers())
 }
 
 // checkOthers reads what was said about those who vouch for people.

@@ -113,6 +113,17 @@ func TestPeopleAndProgramsAreLetInByTheCommandLine(t *testing.T) {
 	if strings.Contains(tokens.out, token) || tokens.object(t)["tokens"].([]any)[0].(map[string]any)["used_at"] == nil {
 		t.Errorf("%s", tokens.out)
 	}
+	runWith(t, env, "", "user", "disable", "ada").wants(t, exitOK)
+	same(t, "an enqueue for who is disabled", enqueue(), 401)
+	if list := runWith(t, env, "", "user", "list").wants(t, exitOK).out; !strings.Contains(list, "disabled") {
+		t.Errorf("%s", list)
+	}
+	runWith(t, env, "", "user", "enable", "ada").wants(t, exitOK)
+	same(t, "an enqueue for who is enabled", enqueue(), 201)
+	runWith(t, env, "", "user", "disable", "e v e").complains(t, exitRefused, "nobody of the name")
+	code, _, _ = send("POST", "/sign-in", form, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
+	same(t, "signing in again", code, 303)
+	same(t, "sessions ended", runWith(t, env, "", "user", "sign-out", "ada", "--json").wants(t, exitOK).object(t)["ended"], 1)
 	runWith(t, env, "", "token", "remove", "ada", "ci").wants(t, exitOK)
 	runWith(t, env, "", "token", "remove", "ada", "ci").complains(t, exitRefused, "no token ci of ada")
 	same(t, "an enqueue with the removed token", enqueue(), 401)

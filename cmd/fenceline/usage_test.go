@@ -59,6 +59,7 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		{"serve --public-url https://jobs.example.org/path", "--public-url"},
 		{"serve --tls-cert x", "--tls-cert"},
 		{"serve --session-idle 1s", "--session-idle"},
+		{"serve --rate-changes -1", "--rate-changes"},
 		{"serve --session-life 30m", "--session-life"},
 		{"user add", "<name>"},
 		{"user add ada --role root", "--role"},

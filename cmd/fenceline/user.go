@@ -16,11 +16,14 @@ import (
 )
 
 type userCmd struct {
-	Add    userAddCmd    `cmd:"" help:"Add somebody who signs in with a password, which is asked for or read from standard input."`
-	List   userListCmd   `cmd:"" help:"List everybody who may sign in."`
-	Passwd userPasswdCmd `cmd:"" help:"Set a password, which is asked for or read from standard input, and sign its owner out everywhere."`
-	Set    userSetCmd    `cmd:"" help:"Change what somebody may do, at once."`
-	Remove userRemoveCmd `cmd:"" help:"Take an account away with its sessions and tokens; what was recorded stays."`
+	Add     userAddCmd     `cmd:"" help:"Add somebody who signs in with a password, which is asked for or read from standard input."`
+	List    userListCmd    `cmd:"" help:"List everybody who may sign in."`
+	Passwd  userPasswdCmd  `cmd:"" help:"Set a password, which is asked for or read from standard input, and sign its owner out everywhere."`
+	Set     userSetCmd     `cmd:"" help:"Change what somebody may do, at once."`
+	Disable userDisableCmd `cmd:"" help:"Keep somebody from signing in and from acting by tokens, and end their sessions; the account stays."`
+	Enable  userEnableCmd  `cmd:"" help:"Let somebody sign in again, and their tokens act."`
+	SignOut userSignOutCmd `cmd:"" help:"End somebody's sessions in all browsers."`
+	Remove  userRemoveCmd  `cmd:"" help:"Take an account away with its sessions and tokens; what was recorded stays."`
 }
 
 // powers are what somebody may do.
@@ -111,10 +114,62 @@ type userSetCmd struct {
 // Run changes what somebody may do.
 func (c *userSetCmd) Run(ctx context.Context, a *app) error {
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.SetPowers(ctx, actor(), c.Name, c.read()); err != nil {
+		if _, err := s.SetPowers(ctx, actor(), store.SeenPerson{Name: c.Name}, c.read()); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name, "role": c.Role}, "%s is %s from now on.\n", c.Name, c.Role)
+	})
+}
+
+type userDisableCmd struct {
+	database
+	Name string `arg:"" help:"Who."`
+}
+
+// Run closes an account.
+func (c *userDisableCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		p, err := s.Disable(ctx, actor(), store.SeenPerson{Name: c.Name})
+		if err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(personOf(p), "%s may neither sign in nor act by tokens until fenceline user enable.\n", c.Name)
+	})
+}
+
+type userEnableCmd struct {
+	database
+	Name string `arg:"" help:"Who."`
+}
+
+// Run opens an account again.
+func (c *userEnableCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		p, err := s.Enable(ctx, actor(), store.SeenPerson{Name: c.Name})
+		if err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		return a.said(personOf(p), "%s may sign in as %s.\n", c.Name, p.Role)
+	})
+}
+
+type userSignOutCmd struct {
+	database
+	Name string `arg:"" help:"Who."`
+}
+
+// Run ends somebody's sessions.
+func (c *userSignOutCmd) Run(ctx context.Context, a *app) error {
+	return c.with(ctx, a, func(s *store.Store) error {
+		p, err := s.PersonNamed(ctx, c.Name)
+		if err != nil {
+			return aboutPerson(c.Name, err)
+		}
+		ended, err := s.EndSignInsOf(ctx, actor(), p, "", "")
+		if err != nil {
+			return err
+		}
+		return a.said(map[string]any{"name": c.Name, "ended": ended}, "%s was signed out of %d browsers.\n", c.Name, ended)
 	})
 }
 
@@ -142,6 +197,7 @@ type personJSON struct {
 	Queues   []string `json:"queues"` // null for all
 	Signs    string   `json:"signs_in_with"`
 	SignedAt *string  `json:"signed_in_at"`
+	Disabled *string  `json:"disabled_at"` // null for who may sign in
 }
 
 func personOf(p store.Person) personJSON {
@@ -152,6 +208,10 @@ func personOf(p store.Person) personJSON {
 	if !p.SignedAt.IsZero() {
 		at := timeText(p.SignedAt)
 		out.SignedAt = &at
+	}
+	if !p.DisabledAt.IsZero() {
+		at := timeText(p.DisabledAt)
+		out.Disabled = &at
 	}
 	return out
 }
@@ -175,6 +235,9 @@ func (c *userListCmd) Run(ctx context.Context, a *app) error {
 		for _, p := range people {
 			j := personOf(p)
 			all = append(all, j)
+			if j.Disabled != nil {
+				j.Signs = "disabled"
+			}
 			rows = append(rows, []string{j.Name, j.Role, strings.Join(j.Rights, ", "), orElse(strings.Join(j.Queues, ", "), "all"), j.Signs, timeText(p.SignedAt)})
 		}
 		if a.json {
