@@ -2,6 +2,9 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+CYCLONEDX = github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 # Messages may begin with the name of the field that is wrong, which ST1005 forbids.
 CHECKS = inherit,-ST1005
 
@@ -17,7 +20,7 @@ MINUTES ?= 10
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-migrations scale test-pg reproducible soak check bench bench-short bench-late bench-deps generate deps deps-run deps-axe deps-soak clean FORCE
+.PHONY: help build run test test-migrations scale test-pg reproducible soak check lint sbom bench bench-short bench-late bench-deps generate deps deps-run deps-axe deps-soak clean FORCE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,11 +68,25 @@ check: ## formatting, vet, generated views, staticcheck, builds for other system
 	  if [ "$$before" != "$$(sums)" ]; then echo "generated views differ from their templates: commit what 'make generate' made" >&2; exit 1; fi
 	@echo staticcheck; if go mod download $(subst /cmd/staticcheck,,$(STATICCHECK)) 2>/dev/null; \
 	  then go run $(STATICCHECK) -checks $(CHECKS) ./...; else echo "staticcheck could not be fetched: skipped" >&2; fi
+	@echo govulncheck; said=$$(go run $(GOVULNCHECK) ./... 2>&1) || case "$$said" in \
+	  *"fetching vulnerabilities"*|*"go: $(firstword $(subst /cmd/, ,$(GOVULNCHECK)))"*) echo "govulncheck or its database cannot be reached: skipped" >&2;; \
+	  *) echo "$$said" >&2; exit 1;; esac
 	GOOS=darwin go build ./...
 	GOOS=windows go build ./...
 	@echo imports; if go list -deps ./cmd/... | grep /storetest; then echo "the binary must not hold the tests' database server" >&2; exit 1; fi
 	sh -n .ci/run && sh -n .ci/test-pg
 	cd docs/monitoring && go test .
+
+# Apart from `check`, because building it takes minutes. What it looks for stands
+# in .golangci.yml.
+lint: ## more linters than check has, with golangci-lint
+	go run $(GOLANGCI) run ./...
+
+# Equal sources give equal bytes: it holds no time and no number of its own.
+sbom: ## write bin/fenceline.cdx.json: the modules in the program, with versions, hashes and licences
+	@mkdir -p bin
+	@said=$$(CGO_ENABLED=0 go run -trimpath $(CYCLONEDX) app -json -licenses -noserial -notimestamp -main cmd/fenceline -output bin/fenceline.cdx.json . 2>&1) || \
+	  { echo "$$said" >&2; exit 1; }; echo "bin/fenceline.cdx.json: $$(sha256sum <bin/fenceline.cdx.json | cut -d' ' -f1)"
 
 bench: bench-deps ## measure beside other job systems: one table, and bench/bench.json (ARGS='-rows drain …')
 	@cd bench && go build -o ../bin/bench . && exec ../bin/bench $(ARGS)

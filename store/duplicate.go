@@ -74,7 +74,7 @@ func repeated(ctx context.Context, tx pgx.Tx, o operation, p OperatorParams) (in
 		err = tx.QueryRow(ctx, `
 			select coalesce((case when $2 = coalesce(j.args_version, 1) then j.args else a.args end)::text = ($3::text::jsonb)::text, true)
 			from fenceline.jobs j left join fenceline.args_versions a on a.job_id = j.id and a.version = $2
-			where j.id = $1 and j.erased_at is null`, p.JobID, int64(t.Detail.ArgsVersion), string(o.change.Args)).Scan(&same)
+			where j.id = $1 and j.erased_at is null`, p.JobID, t.Detail.ArgsVersion, string(o.change.Args)).Scan(&same)
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = nil // erased since: nobody can tell
 		}

@@ -52,7 +52,7 @@ func (s *Store) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueued
 }
 
 func inRequest(i int, err error) error {
-	if invalid, ok := err.(*InvalidError); ok {
+	if invalid := (*InvalidError)(nil); errors.As(err, &invalid) {
 		return &InvalidError{fmt.Sprintf("[%d].%s", i, invalid.Field), invalid.Message}
 	}
 	return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +62,7 @@ func checkFollowUps(ups []FollowUp) error {
 		if err == nil && names[f.Name] {
 			err = &InvalidError{"name", "is used twice"}
 		}
-		if invalid, ok := err.(*InvalidError); ok {
+		if invalid := (*InvalidError)(nil); errors.As(err, &invalid) {
 			return &InvalidError{fmt.Sprintf("follow_ups[%d].%s", i, invalid.Field), invalid.Message}
 		}
 		names[f.Name] = true

@@ -60,7 +60,7 @@ func (p *panicked) Error() string {
 func caught(next echo.HandlerFunc, c echo.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			if r == http.ErrAbortHandler {
+			if cause, is := r.(error); is && errors.Is(cause, http.ErrAbortHandler) {
 				panic(r)
 			}
 			err = &panicked{value: r, stack: debug.Stack()}

@@ -75,7 +75,7 @@ func (b *bulk) stream(ctx context.Context, r *lineReader) error {
 			if err := b.put(ctx, c.requests, c.lines); err != nil {
 				return err
 			}
-			if c.err == io.EOF {
+			if errors.Is(c.err, io.EOF) {
 				return nil
 			}
 			if c.err != nil {
@@ -91,7 +91,7 @@ func (b *bulk) whole(ctx context.Context, r *lineReader) error {
 	switch {
 	case c.err == nil:
 		return fmt.Errorf("--atomic: the input has more than %d lines or %d bytes; leave --atomic out, or split it", store.MaxBulk, maxAtomicBytes)
-	case c.err != io.EOF:
+	case !errors.Is(c.err, io.EOF):
 		return c.err
 	}
 	done, err := b.store.EnqueueMany(ctx, c.requests)
