@@ -100,5 +100,8 @@ func (c *incidentsTryCmd) body() (json.RawMessage, error) {
 			return r.Test(time.Now(), c.HTTP.Console, actor())
 		}
 	}
+	if len(c.HTTP.Notify) == 0 {
+		return nil, usagef("--http: names nobody who is told of incidents; give the file that does, or set FENCELINE_HTTP")
+	}
 	return nil, usagef("TARGET: nobody of the name %s is told of incidents by the file of --http", oneLine(c.Target))
 }

@@ -154,7 +154,11 @@ func lostWorkers(f store.Facts, t Thresholds) []Finding {
 	if len(names) > 3 {
 		names = append(names[:3], "…")
 	}
-	return []Finding{{Severity: Medium, N: n, What: fmt.Sprintf("%d workers went silent within an hour: %s.", n, strings.Join(names, ", "))}}
+	workers := "workers"
+	if n == 1 {
+		workers = "worker"
+	}
+	return []Finding{{Severity: Medium, N: n, What: fmt.Sprintf("%d %s went silent within an hour: %s.", n, workers, strings.Join(names, ", "))}}
 }
 
 func countingBehind(f store.Facts, t Thresholds) []Finding {
