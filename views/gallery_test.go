@@ -61,7 +61,7 @@ func samplePages() map[string]templ.Component {
 		"action-amend":    Action(ActionPage{Frame: frame(), Form: uglyAmendment()}),
 		"sign-in":         SignIn(SignInPage{Frame: stranger(), Passwords: true, Provider: "accounts.example.org"}),
 		"sign-in-ugly":    SignIn(uglySignIn()),
-		"sign-in-on":      ToProvider(ToProviderPage{Frame: stranger(), Provider: "accounts.example.org", To: "https://accounts.example.org/authorize"}),
+		"sign-in-on":      ToProvider(ToProviderPage{Frame: stranger(), Provider: "accounts.example.org", To: providersPage}),
 		"set-up":          SetUp(SetUpPage{Frame: stranger(), Name: hostile[0], Code: "x", Problem: "This code is not valid."}),
 		"resend":          Resend(ResendPage{Frame: adminFrame(), Kept: uglySignIn().Kept}),
 		"account":         Account(AccountPage{Frame: adminFrame(), Person: samplePeople()[0], SignIns: sampleSignIns(), Current: "b", Changed: true}),
@@ -73,6 +73,9 @@ func samplePages() map[string]templ.Component {
 		"error":           Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
 }
+
+// providersPage is the one address outside the console that a page leads to.
+const providersPage = "https://accounts.example.org/authorize"
 
 // listSample is a list that was searched for.
 func listSample(line string, page store.Page) JobsPage {

@@ -347,7 +347,7 @@ func TestNoSamplePageBreaksThePolicyOrTheLayout(t *testing.T) {
 		for _, width := range []int64{360, 1360} {
 			s.Size(width, 860)
 			if over := chrometest.Eval[int](s.Tab, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-				t.Errorf("%s is %d px too wide for %d px", name, over, width)
+				t.Errorf("%s is %d px too wide for %d px: %s", name, over, width, chrometest.Eval[string](s.Tab, `[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth && !e.closest('.scroll')).slice(0, 5).map(e => e.tagName + '.' + e.className + ' ' + e.textContent.trim().slice(0, 40)).join('; ')`))
 			}
 		}
 	}
