@@ -13,6 +13,7 @@ const (
 	CountBound   = countBound
 	RecentBound  = recentBound
 	RollMost     = rollMost
+	VerifyMost   = verifyMost
 	VersionTable = versionTable
 )
 

@@ -22,6 +22,14 @@ type Facts struct {
 	Waiting []QueueWait   // queues in which jobs wait to be claimed
 	Running []RunningJob  // the job of each kind that was claimed first
 	Silent  []SilentWorker
+	Broken  BrokenPromise
+}
+
+// BrokenPromise is what the check of the log found that no correct log can hold,
+// and that no resolved incident knew.
+type BrokenPromise struct {
+	N, Stale int64     // how many, and of those, accepted writes of attempts without authority; of the kept ones
+	Newest   Violation // a stale one where there is any
 }
 
 // Loop is a job that loses its lease again and again.
@@ -91,7 +99,7 @@ order by r.kind, r.claimed_at limit $3`
 // Facts reads them as they were at one moment.
 func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	var f Facts
-	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent)
+	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent, f.readBroken)
 	if err != nil {
 		return Facts{}, fmt.Errorf("read what rules judge: %w", err)
 	}
@@ -189,6 +197,17 @@ func (f *Facts) readSilent(ctx context.Context, tx pgx.Tx) error {
 	for _, w := range lost {
 		f.Silent = append(f.Silent, SilentWorker{ID: w.ID, Seen: w.SeenAt})
 	}
+	return err
+}
+
+func (f *Facts) readBroken(ctx context.Context, tx pgx.Tx) error {
+	var v Verification
+	if err := v.readCounts(ctx, tx); err != nil || v.Unsettled == 0 {
+		return err
+	}
+	f.Broken.N, f.Broken.Stale = v.Unsettled, v.Open
+	var err error
+	f.Broken.Newest, err = newestUnsettled(ctx, tx)
 	return err
 }
 

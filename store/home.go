@@ -44,12 +44,11 @@ type Home struct {
 	Lost           int64         // of those: ended, because the budget was spent or by an operator
 	LongestUnowned time.Duration // from a deadline to the next claim, or to now
 
-	// Stale attempts: writes refused in the window, by reason, and writes of an
-	// attempt accepted after its lease had expired or a write of it was refused.
-	// Of a window that lost more than 100,000, the newest are told.
+	// Stale attempts: writes refused in the window, by reason, and what the check of
+	// the whole log found. Of a window that lost more than 100,000, the newest are
+	// told.
 	Refused  map[Reason]int64
-	Accepted int64
-	Checked  int64 // attempts that lost their authority in the window and were looked at for Accepted
+	Verified Verification
 
 	States   map[State]Count
 	Newest   []Job
@@ -111,31 +110,16 @@ select count(*),
        coalesce(extract(epoch from max(unowned)), 0)::float8
 from now`
 
-// What a fenced log cannot hold: an accepted write of an attempt after the
-// record that took its authority away. The times leave the partitions of other
-// days out; "offset 0" keeps the planner from reading them all into a hash.
-const homeStaleSQL = `
-with recent as materialized (
-  select t.job_id, t.attempt_id, t.id, t.type, t.reason
+const homeRefusedSQL = `
+select coalesce(r.reason, ''), count(*)
+from (
+  select t.reason
   from fenceline.transitions t
-  where t.type in ('rejected', 'expired') and t.at > now() - $3::interval and t.queue <> $2
+  where t.type = 'rejected' and t.at > now() - $3::interval and t.queue <> $2
   order by t.at desc
   limit 10 * $1::bigint
-), lost as materialized (
-  select r.job_id, r.attempt_id, min(r.id) as id, count(*) filter (where r.type = 'rejected') as refused, r.type, r.reason
-  from recent r
-  group by r.job_id, r.attempt_id, r.type, r.reason
-  limit $1
-)
-select coalesce(l.reason, ''), l.type = 'rejected', sum(l.refused)::bigint, count(distinct (l.job_id, l.attempt_id)),
-       count(*) filter (where exists (
-         select from fenceline.transitions t
-         where t.job_id = l.job_id and t.attempt_id = l.attempt_id and t.id > l.id
-           and t.type in ('renewed', 'completed', 'failed', 'released')
-           and t.at > now() - $3::interval - interval '1 day' and t.at < now() + interval '1 day'
-         offset 0))
-from lost l
-group by 1, 2`
+) r
+group by 1`
 
 // Home reads the numbers. Each is bounded: what it costs does not grow with the
 // number of finished jobs.
@@ -173,22 +157,19 @@ func (h *Home) readExpired(ctx context.Context, tx pgx.Tx) error {
 }
 
 func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, homeStaleSQL, countBound, DrillQueue, HomeWindow)
+	if err := h.Verified.read(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, homeRefusedSQL, countBound, DrillQueue, HomeWindow)
 	if err != nil {
 		return err
 	}
 	var reason string
-	var rejected bool
-	var refused, attempts, accepted int64
-	_, err = pgx.ForEachRow(rows, []any{&reason, &rejected, &refused, &attempts, &accepted}, func() error {
-		if rejected {
-			h.Refused[Reason(reason)] += refused
-		}
-		h.Checked += attempts
-		h.Accepted += accepted
+	var n int64
+	if _, err = pgx.ForEachRow(rows, []any{&reason, &n}, func() error {
+		h.Refused[Reason(reason)] += n
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	rows, err = tx.Query(ctx, `select `+transitionColumns+` from fenceline.transitions t

@@ -20,6 +20,7 @@ type Sighting struct {
 	Kind, Queue string
 	Fingerprint string
 	Types       []Type // none for what the log does not hold
+	Broken      bool   // its evidence are the violations that were found in the log
 }
 
 // Watched is what one look did.
@@ -182,6 +183,11 @@ select exists (
 // happenedAgain reports that something of what was found happened after the
 // incident was resolved.
 func happenedAgain(ctx context.Context, tx pgx.Tx, was Incident, f Sighting, now time.Time) (again bool, err error) {
+	if f.Broken {
+		err = tx.QueryRow(ctx, `select exists (select from fenceline.violations v
+			where not pg_visible_in_snapshot(v.xid, (select i.resolved_in from fenceline.incidents i where i.id = $1)))`, was.ID).Scan(&again)
+		return again, err
+	}
 	if len(f.Types) == 0 {
 		return now.Sub(was.FoundAt) > seenAgain, nil
 	}

@@ -35,6 +35,7 @@ var planBounds = map[string]work{
 	"home":       {store.ProvisionalBound + 100, 0, 8 * planDead, 0}, // what is not counted yet
 	"figures":    {100, store.CountBound, 8 * planDead, 0},           // one count for each state
 	"roll":       {3 * store.RollMost, 0, 20 * planDead, 0},          // one more look for each transition that it measures
+	"check":      {3 * store.VerifyMost, 0, 20 * planDead, 0},        // the last of its job before each, and its last change
 	"incidents":  {300, 0, planDead, 0},
 	"tell":       {300, 0, planDead, 0},
 	"report":     {3 * planSearch, 0, 12 * planSearch, 0},

@@ -103,7 +103,7 @@ func TestHomeListAndVerifyReadAFreshAndAUsedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.Empty || h.Running.N != 1 || h.OldestJob != id || h.Expired.N != 1 || h.Reclaimed != 1 || h.Waiting != 0 ||
-		h.Refused[store.ReasonLeaseExpired] != 1 || h.Accepted != 0 || h.Checked == 0 || len(h.Refusals) != 1 || h.States[store.Running].N != 1 {
+		h.Refused[store.ReasonLeaseExpired] != 1 || h.Verified.Open != 0 || len(h.Refusals) != 1 || h.States[store.Running].N != 1 {
 		t.Errorf("home %+v", h)
 	}
 	f.complete("b", b, `2`)

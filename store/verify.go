@@ -18,6 +18,8 @@ type Report struct {
 	Violations  []Violation `json:"violations"`
 	Took        string      `json:"took"`
 
+	Background Verification `json:"-"` // how far the log was checked by itself, while jobs ran
+
 	// What the report does not cover, because it was old and has been removed.
 	JobsBefore time.Time `json:"jobs_removed_before,omitzero"` // jobs that had finished before it
 	LogBefore  time.Time `json:"log_removed_before,omitzero"`  // transitions from before it
@@ -49,7 +51,7 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
 	v.JobsBefore, v.LogBefore = gone.JobsBefore, gone.LogBefore
-	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkErased, v.checkDetails} {
+	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkErased, v.checkDetails, v.Background.read} {
 		if err := pass(ctx, tx); err != nil {
 			return Report{}, fmt.Errorf("verify: %w", err)
 		}
@@ -291,13 +293,7 @@ func (v *verifier) checkErased(ctx context.Context, tx pgx.Tx) error {
 func (v *verifier) checkDetails(ctx context.Context, tx pgx.Tx) error {
 	rows, err := tx.Query(ctx, `
 		select t.job_id, t.id from fenceline.transitions t
-		where t.detail is not null
-		  and (t.detail - array['current', 'class', 'follow_ups', 'linked', 'unstarted', 'lease_ms', 'first', 'before', 'count',
-		         'attempt_end', 'claimed_at', 'ended_at', 'finished_at', 'result_by', 'result_generation', 'operation',
-		         'request', 'args_version', 'restored', 'priority', 'priority_was',
-		         'queue_was', 'run_at_was', 'max_attempts_was', 'tag_added', 'tag_removed', 'copy', 'copy_of',
-		         'args_from', 'erased'] <> '{}'
-		       or octet_length(t.detail::text) > 4096)
+		where not `+detailsSQL+`
 		limit 100`)
 	if err != nil {
 		return err

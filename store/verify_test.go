@@ -130,6 +130,7 @@ func TestVerifyFindsEachInvariantThatIsBrokenInTheDatabase(t *testing.T) {
 			}) {
 				t.Errorf("%s: want %s of job %d, found %+v", c.sql, c.invariant, jobs[c.job], r.Violations)
 			}
+			f.checksWhatAFoldFinds(c.sql)
 		})
 	}
 	if r := f.verify(); !r.OK {

@@ -24,53 +24,56 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 // samplePages renders what a reader can meet, the pleasant and the ugly.
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
-		"home":            Home(HomePage{frame(TopicHome), sampleHome()}),
-		"incidents":       Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}, sampleTargets()}),
-		"incidents-empty": Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}, nil}),
-		"incident":        Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
-		"incident-ugly":   Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
-		"home-ugly":       Home(HomePage{frame(TopicHome), uglyHome()}),
-		"home-empty":      Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
-		"home-quiet":      Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
-		"jobs":            Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
-		"jobs-empty":      Jobs(listSample("kind:none", store.Page{})),
-		"jobs-bound":      Jobs(listSample("kind:rare", store.Page{Jobs: sampleJobs(2), Next: store.Place{ID: 7}, Prev: store.Place{ID: 8}, Bound: 20000})),
-		"jobs-ugly":       Jobs(uglyList()),
-		"jobs-wrong":      Jobs(wrongList()),
-		"jobs-finished":   Jobs(listSample(`kind:report,invoice state:completed finished:>-2h attempts:2..5 args.customer_id:1970670598291982290`, store.Page{Jobs: sampleJobs(3), Order: store.OrderFinished})),
-		"job":             jobSample(twoWorkers()),
-		"job-waiting":     jobSample(newPlay().at(3 * time.Minute)),
-		"job-done":        jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
-		"job-expired":     jobSample(newPlay().at(time.Second).claim("w1").at(40 * time.Second)),
-		"job-50":          jobSample(manyAttempts(50)),
-		"job-50-full":     Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Full: true}),
-		"job-50-zoom":     Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Zoom: 12}),
-		"job-5000":        jobSample(manyRenewals(5000)),
-		"job-operators":   jobSample(operators()),
-		"job-apart":       jobSample(hoursApart()),
-		"job-ugly":        Job(JobPage{Frame: frame(), View: uglyView()}),
-		"conflict":        Action(sampleConflict()),
-		"action-422":      Action(ActionPage{Frame: frame(), Form: ActionForm{Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}}),
-		"reveal":          Reveal(RevealPage{frame(), twoWorkers().job, 0, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
-		"job-changed":     jobSample(changed()),
-		"job-erased":      jobSample(changed().at(90 * time.Second).erase()),
-		"job-viewer":      viewerSample(),
-		"reveal-version":  Reveal(RevealPage{frame(), changed().job, 1, store.Payload{Args: json.RawMessage(`{"customer_id":1}`)}}),
-		"reveal-erased":   Reveal(RevealPage{frame(), changed().erase().job, 0, store.Payload{}}),
-		"conflict-args":   Action(argsConflict()),
-		"action-amend":    Action(ActionPage{Frame: frame(), Form: uglyAmendment()}),
-		"sign-in":         SignIn(SignInPage{Frame: stranger(), Passwords: true, Provider: "accounts.example.org"}),
-		"sign-in-ugly":    SignIn(uglySignIn()),
-		"sign-in-on":      ToProvider(ToProviderPage{Frame: stranger(), Provider: "accounts.example.org", To: providersPage}),
-		"set-up":          SetUp(SetUpPage{Frame: stranger(), Name: hostile[0], Code: "x", Problem: "This code is not valid."}),
-		"resend":          Resend(ResendPage{Frame: adminFrame(), Kept: uglySignIn().Kept}),
-		"account":         Account(AccountPage{Frame: adminFrame(), Person: samplePeople()[0], SignIns: sampleSignIns(), Current: "b", Changed: true}),
-		"people":          People(PeoplePage{adminFrame(), samplePeople(), sampleTokens(samplePeople()[1])}),
-		"people-empty":    People(PeoplePage{Frame: adminFrame()}),
-		"person":          Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[1], SignIns: sampleSignIns(), Tokens: sampleTokens(samplePeople()[1]), Made: "fnc_" + strings.Repeat("x", 52), MadeAs: "grace/deploy"}),
-		"person-own":      Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Own: true}),
-		"person-ugly":     Person(uglyPerson()),
-		"error":           Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
+		"home":               Home(HomePage{frame(TopicHome), sampleHome()}),
+		"verification":       Verification(VerificationPage{frame(), sampleVerification(false)}),
+		"verification-empty": Verification(VerificationPage{frame(), store.Verification{}}),
+		"verification-ugly":  Verification(VerificationPage{frame(), sampleVerification(true)}),
+		"incidents":          Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}, sampleTargets()}),
+		"incidents-empty":    Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}, nil}),
+		"incident":           Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
+		"incident-ugly":      Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
+		"home-ugly":          Home(HomePage{frame(TopicHome), uglyHome()}),
+		"home-empty":         Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
+		"home-quiet":         Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
+		"jobs":               Jobs(listSample("", store.Page{Jobs: sampleJobs(30), Next: store.Place{ID: 70000}})),
+		"jobs-empty":         Jobs(listSample("kind:none", store.Page{})),
+		"jobs-bound":         Jobs(listSample("kind:rare", store.Page{Jobs: sampleJobs(2), Next: store.Place{ID: 7}, Prev: store.Place{ID: 8}, Bound: 20000})),
+		"jobs-ugly":          Jobs(uglyList()),
+		"jobs-wrong":         Jobs(wrongList()),
+		"jobs-finished":      Jobs(listSample(`kind:report,invoice state:completed finished:>-2h attempts:2..5 args.customer_id:1970670598291982290`, store.Page{Jobs: sampleJobs(3), Order: store.OrderFinished})),
+		"job":                jobSample(twoWorkers()),
+		"job-waiting":        jobSample(newPlay().at(3 * time.Minute)),
+		"job-done":           jobSample(twoWorkers().at(50 * time.Second).complete().at(2 * time.Hour)),
+		"job-expired":        jobSample(newPlay().at(time.Second).claim("w1").at(40 * time.Second)),
+		"job-50":             jobSample(manyAttempts(50)),
+		"job-50-full":        Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Full: true}),
+		"job-50-zoom":        Job(JobPage{Frame: frame(), View: manyAttempts(50).view(), Zoom: 12}),
+		"job-5000":           jobSample(manyRenewals(5000)),
+		"job-operators":      jobSample(operators()),
+		"job-apart":          jobSample(hoursApart()),
+		"job-ugly":           Job(JobPage{Frame: frame(), View: uglyView()}),
+		"conflict":           Action(sampleConflict()),
+		"action-422":         Action(ActionPage{Frame: frame(), Form: ActionForm{Action: store.ActionRequeue, Job: manyAttempts(3).job, Problem: &store.InvalidError{Field: "reason", Message: "is required"}}}),
+		"reveal":             Reveal(RevealPage{frame(), twoWorkers().job, 0, store.Payload{Args: json.RawMessage(`{"customer_id":90071992547409931234,"month":"2026-11"}`), Result: json.RawMessage(`{"rows":[1.10,2e400]}`)}}),
+		"job-changed":        jobSample(changed()),
+		"job-erased":         jobSample(changed().at(90 * time.Second).erase()),
+		"job-viewer":         viewerSample(),
+		"reveal-version":     Reveal(RevealPage{frame(), changed().job, 1, store.Payload{Args: json.RawMessage(`{"customer_id":1}`)}}),
+		"reveal-erased":      Reveal(RevealPage{frame(), changed().erase().job, 0, store.Payload{}}),
+		"conflict-args":      Action(argsConflict()),
+		"action-amend":       Action(ActionPage{Frame: frame(), Form: uglyAmendment()}),
+		"sign-in":            SignIn(SignInPage{Frame: stranger(), Passwords: true, Provider: "accounts.example.org"}),
+		"sign-in-ugly":       SignIn(uglySignIn()),
+		"sign-in-on":         ToProvider(ToProviderPage{Frame: stranger(), Provider: "accounts.example.org", To: providersPage}),
+		"set-up":             SetUp(SetUpPage{Frame: stranger(), Name: hostile[0], Code: "x", Problem: "This code is not valid."}),
+		"resend":             Resend(ResendPage{Frame: adminFrame(), Kept: uglySignIn().Kept}),
+		"account":            Account(AccountPage{Frame: adminFrame(), Person: samplePeople()[0], SignIns: sampleSignIns(), Current: "b", Changed: true}),
+		"people":             People(PeoplePage{adminFrame(), samplePeople(), sampleTokens(samplePeople()[1])}),
+		"people-empty":       People(PeoplePage{Frame: adminFrame()}),
+		"person":             Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[1], SignIns: sampleSignIns(), Tokens: sampleTokens(samplePeople()[1]), Made: "fnc_" + strings.Repeat("x", 52), MadeAs: "grace/deploy"}),
+		"person-own":         Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Own: true}),
+		"person-ugly":        Person(uglyPerson()),
+		"error":              Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
 }
 
@@ -170,11 +173,25 @@ func sampleHome() store.Home {
 	second.ID++
 	return store.Home{Now: sampleNow, Running: store.Count{N: 1284}, OldestJob: 70412, OldestAt: sampleNow.Add(-724 * time.Second), OldestIn: "export",
 		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
-		Refused: map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1}, Checked: 37,
-		States: map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
-		Newest: sampleJobs(12), Refusals: []store.Transition{p.log[5], second},
+		Refused:  map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1},
+		Verified: sampleVerification(false),
+		States:   map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
+		Newest:   sampleJobs(12), Refusals: []store.Transition{p.log[5], second},
 		Incidents: sampleIncidents(), Trend: sampleTrend(), Queues: sampleQueues("default", "reports", "mail"), Workers: 3, MoreQueues: true,
 		LostWorkers: []store.Worker{{ID: "worker-a2-91-d0c4f7a1", SeenAt: sampleNow.Add(-95 * time.Second), Status: store.WorkerLost}}}
+}
+
+func sampleVerification(broken bool) store.Verification {
+	v := store.Verification{N: 48190233, Since: sampleNow.Add(-30 * 24 * time.Hour), Through: sampleNow.Add(-2 * time.Second), At: sampleNow.Add(-time.Second)}
+	if !broken {
+		return v
+	}
+	v.Violations, v.Stale, v.Unsettled, v.Open, v.Beginless = 4611686018427387904, 999, 1000, 999, 12
+	v.MissedFrom, v.MissedUntil = sampleNow.Add(-9*24*time.Hour), sampleNow.Add(-8*24*time.Hour)
+	for i, text := range hostile {
+		v.Found = append(v.Found, store.KeptViolation{Violation: store.Violation{Invariant: "I4", JobID: 9007199254740993000 + int64(i), Transition: 9007199254740993000, Message: text}, At: sampleNow, FoundAt: sampleNow, Stale: i%2 == 0})
+	}
+	return v
 }
 
 func sampleIncidents() []store.Incident {

@@ -21,9 +21,9 @@ func NewAnswer(h store.Home) Answer {
 	var t tale
 	a := Answer{Title: "Nothing to wait for", Tone: ToneWait}
 	switch {
-	case h.Accepted > 0:
+	case h.Verified.Open > 0:
 		a.Title, a.Tone = "A stale attempt changed a result", ToneBad
-		t.say(Plural(h.Accepted, "write"), " of an attempt without authority was accepted. This must not happen: run ", "fenceline verify", ". ")
+		t.say(Plural(h.Verified.Open, "write"), " of an attempt without authority ", plain(h.Verified.Open, "was", "were"), " accepted. This must not happen: run ", "fenceline verify", ". ")
 	case h.Lapsed.N > 0 || h.Waiting > 0:
 		a.Title, a.Tone = "Recovering abandoned work", ToneRetry
 	case h.TotalRefused() > 0:
@@ -58,10 +58,14 @@ func (t *tale) recovery(h store.Home) {
 func (t *tale) stale(h store.Home) {
 	refused := h.TotalRefused()
 	switch {
-	case h.Accepted > 0:
+	case h.Verified.Open > 0:
 	case refused > 0:
-		t.say(Plural(refused, "late write"), plain(refused, " was", " were"), " refused; no result was changed by a stale attempt. ")
-	case h.Expired.N > 0:
+		t.say(Plural(refused, "late write"), plain(refused, " was", " were"), " refused")
+		if h.Verified.N > 0 {
+			t.say("; no result was changed by a stale attempt")
+		}
+		t.say(". ")
+	case h.Expired.N > 0 && h.Verified.N > 0:
 		t.say("No result was changed by a stale attempt. ")
 	}
 }

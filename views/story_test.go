@@ -97,9 +97,9 @@ func TestTheAnswerNamesWhatNeedsAPersonFirst(t *testing.T) {
 		title string
 		tells string
 	}{
-		"a stale write was accepted": {store.Home{Accepted: 1, Waiting: 3, Running: count(2)}, "A stale attempt changed a result", "fenceline verify"},
+		"a stale write was accepted": {store.Home{Verified: store.Verification{N: 9, Open: 1}, Waiting: 3, Running: count(2)}, "A stale attempt changed a result", "fenceline verify"},
 		"leases passed":              {store.Home{Lapsed: count(2), Running: count(9)}, "Recovering abandoned work", "2 running jobs have a lease that passed"},
-		"jobs wait after expiry": {store.Home{Expired: count(37), Reclaimed: 31, Waiting: 6, Refused: map[store.Reason]int64{store.ReasonSuperseded: 9}},
+		"jobs wait after expiry": {store.Home{Expired: count(37), Reclaimed: 31, Waiting: 6, Refused: map[store.Reason]int64{store.ReasonSuperseded: 9}, Verified: store.Verification{N: 9}},
 			"Recovering abandoned work", "Of 37 leases that expired, 31 jobs are claimed again and 6 wait. 9 late writes were refused; no result was changed by a stale attempt."},
 		"refused only":  {store.Home{Refused: map[store.Reason]int64{store.ReasonSuperseded: 1}, Running: count(1)}, "Stale attempts were refused", "1 late write was refused"},
 		"running":       {store.Home{Running: count(5)}, "Waiting for legitimate work", "5 jobs run under live leases, 0 wait"},

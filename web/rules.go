@@ -58,6 +58,8 @@ var rules = map[string]rule{
 	"POST " + views.RouteUndrain:   onNamed,
 	"GET " + views.RouteStream:     look,
 
+	"GET " + views.RouteVerification:    look,
+	"GET " + routeAPIVerification:       look,
 	"GET " + views.RouteIncidents:       look,
 	"GET " + views.RouteIncident:        look,
 	"POST " + views.RouteIncidentChange: onAll,

@@ -157,13 +157,20 @@ func TestVerifySaysWhatIsWrongAndExitsWithOne(t *testing.T) {
 	good := runWith(t, onDB(db), "", "verify", "--json").wants(t, exitOK).object(t)
 	same(t, "ok", good["ok"], true)
 	same(t, "violations", good["violations"], "[]")
+	same(t, "checked in the background", good["background"].(map[string]any)["transitions"], "0")
+	if text := runWith(t, onDB(db), "", "verify").wants(t, exitOK).out; !strings.Contains(text, "In the background nothing was checked yet.") {
+		t.Errorf("it says %s", text)
+	}
+	if _, err := openStore(t, db).VerifyNext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	query[int64](t, db, `update fenceline.jobs set generation = generation + 1 returning id`)
 	bad := runWith(t, onDB(db), "", "verify", "--json").wants(t, exitRefused).object(t)
 	same(t, "ok", bad["ok"], false)
 	if len(bad["violations"].([]any)) == 0 {
 		t.Error("no violation is named")
 	}
-	if text := runWith(t, onDB(db), "", "verify").wants(t, exitRefused).out; !strings.Contains(text, "does not hold") {
+	if text := runWith(t, onDB(db), "", "verify").wants(t, exitRefused).out; !strings.Contains(text, "does not hold") || !strings.Contains(text, "In the background ") {
 		t.Errorf("it says %s", text)
 	}
 }

@@ -23,7 +23,10 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.json {
-		err = a.printJSON(report)
+		err = a.printJSON(struct {
+			store.Report
+			Background store.VerificationJSON `json:"background"`
+		}{report, store.VerificationOf(report.Background)})
 	} else {
 		err = printReport(a, report)
 	}
@@ -31,6 +34,26 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 		return errSaid
 	}
 	return err
+}
+
+// printVerified says what was checked while jobs ran: that is never the verdict of
+// this run, which reads everything that is still there.
+func printVerified(a *app, v store.Verification) error {
+	if v.N == 0 {
+		return a.printf("In the background nothing was checked yet.\n")
+	}
+	for _, f := range v.Found {
+		if err := a.printf("Found in the background at %s: %s, job %d, transition %d: %s\n", f.FoundAt.Format("2006-01-02 15:04:05"), f.Invariant, f.JobID, f.Transition, oneLine(f.Message)); err != nil {
+			return err
+		}
+	}
+	if !v.MissedUntil.IsZero() {
+		if err := a.printf("What the log held from %s to %s may have been removed before it was checked.\n", v.MissedFrom.Format("2006-01-02 15:04:05"), v.MissedUntil.Format("2006-01-02 15:04:05")); err != nil {
+			return err
+		}
+	}
+	return a.printf("In the background %d transitions were checked, from %s through %s, last at %s; %d stale writes were accepted.\n",
+		v.N, v.Since.Format("2006-01-02 15:04:05"), v.Through.Format("2006-01-02 15:04:05"), v.At.Format("2006-01-02 15:04:05"), v.Stale)
 }
 
 func printReport(a *app, r store.Report) error {
@@ -42,6 +65,9 @@ func printReport(a *app, r store.Report) error {
 	verdict := "nothing is wrong"
 	if !r.OK {
 		verdict = "the log does not hold"
+	}
+	if err := printVerified(a, r.Background); err != nil {
+		return err
 	}
 	return a.printf("%d jobs, %d transitions, %d refused writes: %s (%s).\n", r.Jobs, r.Transitions, r.Refused, verdict, r.Took)
 }

@@ -35,6 +35,7 @@ type Finding struct {
 	Kind     string       // of the evidence; empty for any
 	Queue    string       // likewise
 	Error    string       // the fingerprint of its errors
+	Broken   bool         // its evidence are violations that were found in the log
 }
 
 // Key names the finding among those of all times: a rule and what it is about.
@@ -51,6 +52,7 @@ type Rule struct {
 
 // Rules lists every rule.
 var Rules = []Rule{
+	{store.RuleBroken, "The log holds what no correct one can", "A write was recorded that the protocol does not allow: an attempt without authority may have changed a result. This must never happen.", "Run fenceline verify and keep its output; do not touch the rows. Find out what else writes to schema fenceline, and report it.", brokenPromise},
 	{"expiry-spike", "Leases expired together", "Several attempts stopped renewing within minutes: their process died, was paused, or lost the database.", "Look at the workers that are lost and at their machines; the jobs are given to others by themselves.", expirySpike},
 	{"refused-writes", "Late writes were refused", "An attempt came back after it had lost its job, and its write was refused: no result was changed.", "Find out what made the worker late: a paused container, swapping, a clock, the network. Check effects outside the database.", refusedWrites},
 	{"crash-loop", "A job loses its lease again and again", "Each attempt of this job ends without a word: it probably kills its worker.", "Look at the job's args and at its worker's log; terminate it if it harms others.", crashLoop},

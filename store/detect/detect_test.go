@@ -39,6 +39,7 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 		scope      string
 		n          int64
 	}{
+		"broken-promise": {store.Facts{Broken: store.BrokenPromise{N: 1, Stale: 1, Newest: store.Violation{Invariant: "I4", JobID: 7, Transition: 9}}}, store.Facts{}, "", 1},
 		"expiry-spike":   {store.Facts{Minutes: []store.Minute{count(time.Minute, store.TypeExpired, 2, 0), count(4*time.Minute, store.TypeExpired, 3, 0)}}, store.Facts{Minutes: []store.Minute{count(time.Minute, store.TypeExpired, 4, 0), count(7*time.Minute, store.TypeExpired, 9, 0)}}, "", 5},
 		"refused-writes": {store.Facts{Minutes: []store.Minute{late(1)}}, store.Facts{Minutes: []store.Minute{count(time.Minute, store.TypeRejected, 9, 0)}}, "kind letter", 1},
 		"crash-loop":     {store.Facts{Loops: []store.Loop{{JobID: 7, Kind: "letter", Expiries: 3}}}, store.Facts{Loops: []store.Loop{{JobID: 7, Expiries: 2}}}, "job 7", 3},
@@ -75,8 +76,8 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 			t.Errorf("%s is not told: %+v", rule, r)
 		}
 	}
-	if len(detect.Rules) != 11 {
-		t.Errorf("%d rules, and 11 are tested", len(detect.Rules))
+	if len(detect.Rules) != 12 {
+		t.Errorf("%d rules, and 12 are tested", len(detect.Rules))
 	}
 }
 

@@ -13,6 +13,17 @@ const (
 	longWindow  = 15 * time.Minute
 )
 
+// brokenPromise has no threshold: one is too many.
+func brokenPromise(f store.Facts, _ Thresholds) []Finding {
+	b := f.Broken
+	if b.N == 0 {
+		return nil
+	}
+	v := b.Newest
+	return []Finding{{Severity: High, N: b.N, Job: v.JobID, Search: fmt.Sprintf("id:%d", v.JobID), Broken: true,
+		What: fmt.Sprintf("%d violations were found in the log, %d of them accepted writes of attempts without authority. Transition %d of job %d breaks %s: %s.", b.N, b.Stale, v.Transition, v.JobID, v.Invariant, v.Message)}}
+}
+
 func expirySpike(f store.Facts, t Thresholds) []Finding {
 	all := sum(f, shortWindow, 0, func(m store.Minute) (string, bool) { return "", m.Type == store.TypeExpired })[""]
 	if all.n < t.Expiries {

@@ -29,6 +29,8 @@ type Config struct {
 
 const forgetEvery = time.Minute
 
+const mostVerified = 20 // steps of checking the log in one look
+
 const mostTold = 50 // messages to one target in one look
 
 // Run watches until ctx ends. What fails is logged once and tried again.
@@ -60,6 +62,7 @@ func (w *watch) look(ctx context.Context) {
 		w.told(ctx, "count the log", err)
 		more = err == nil && rolled.More
 	}
+	w.told(ctx, "check the log", w.verify(ctx))
 	if w.Rules != nil {
 		w.told(ctx, "look for what is wrong", w.judge(ctx))
 	}
@@ -76,6 +79,21 @@ func (w *watch) look(ctx context.Context) {
 	}
 }
 
+// verify checks what is new in the log. After a long pause that may be much: it
+// goes on at the next look, so that the rules have theirs.
+func (w *watch) verify(ctx context.Context) error {
+	for range mostVerified {
+		did, err := w.Store.VerifyNext(ctx)
+		for _, v := range did.Found {
+			w.Log.Error("the log holds what no correct one can", "invariant", v.Invariant, "job", v.JobID, "transition", v.Transition)
+		}
+		if err != nil || !did.More {
+			return err
+		}
+	}
+	return nil
+}
+
 // judge has the rules look, when no other process did of late.
 func (w *watch) judge(ctx context.Context) error {
 	if mine, err := w.Store.WatchTurn(ctx, w.Every*4/5); err != nil || !mine {
@@ -88,7 +106,7 @@ func (w *watch) judge(ctx context.Context) error {
 	var found []store.Sighting
 	for _, f := range detect.Judge(facts, *w.Rules) {
 		found = append(found, store.Sighting{Rule: f.Rule, Scope: f.Scope, Severity: string(f.Severity), What: f.What, N: f.N, Job: f.Job,
-			Search: f.Search, Kind: f.Kind, Queue: f.Queue, Fingerprint: f.Error, Types: f.Types})
+			Search: f.Search, Kind: f.Kind, Queue: f.Queue, Fingerprint: f.Error, Types: f.Types, Broken: f.Broken})
 	}
 	did, err := w.Store.Watch(ctx, found, w.Rules.Quiet)
 	for _, i := range did.Opened {

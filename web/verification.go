@@ -1,0 +1,36 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
+)
+
+const routeAPIVerification = "/api/v1/verification"
+
+func (s *Server) verification(c echo.Context) (err error) {
+	p := views.VerificationPage{Frame: s.frame(c)}
+	if p.View, err = s.cfg.Store.Verification(c.Request().Context()); err != nil {
+		return err
+	}
+	if p.Now, err = s.clock.now(c.Request().Context()); err != nil {
+		return err
+	}
+	return page(c, http.StatusOK, views.Verification(p))
+}
+
+// apiVerification answers with what [store.VerificationOf] shows, as the command
+// line does.
+func (s *Server) apiVerification(c echo.Context) error {
+	if _, err := query(c, []string{}...); err != nil {
+		return err
+	}
+	v, err := s.cfg.Store.Verification(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return sendJSON(c, http.StatusOK, store.VerificationOf(v))
+}
