@@ -6,6 +6,7 @@ import * as clock from './clock.js';
 import * as keys from './keys.js';
 import * as live from './live.js';
 import * as search from './search.js';
+import * as slider from './slider.js';
 import { release } from './morph.js';
 
 const main = document.getElementById('main');
@@ -73,4 +74,5 @@ document.addEventListener('visibilitychange', clock.tick);
 keys.start();
 bulk.start();
 search.start();
+slider.start();
 live.start();

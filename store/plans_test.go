@@ -36,6 +36,8 @@ var planBounds = map[string]work{
 	"figures":    {100, store.CountBound, 8 * planDead, 0},           // one count for each state
 	"roll":       {3 * store.RollMost, 0, 20 * planDead, 0},          // one more look for each transition that it measures
 	"check":      {3 * store.VerifyMost, 0, 20 * planDead, 0},        // the last of its job before each, and its last change
+	"sample":     {store.CountBound + 100, 0, 16 * planDead, 0},
+	"past":       {3 * store.ProvisionalBound, 0, 60 * planDead, 0},
 	"incidents":  {300, 0, planDead, 0},
 	"tell":       {300, 0, planDead, 0},
 	"report":     {3 * planSearch, 0, 12 * planSearch, 0},

@@ -168,6 +168,10 @@ func (s *Store) ForgetRollups(ctx context.Context, keep time.Duration) (more boo
 	for _, sql := range []string{
 		forgetIncidentJobsSQL,
 		forgetNoticesSQL,
+		`delete from fenceline.queue_minutes q using (
+		   select o.minute, o.queue from fenceline.queue_minutes o
+		   where o.minute < now() - $1::interval order by o.minute limit $2 for update skip locked) o
+		 where (q.minute, q.queue) = (o.minute, o.queue)`,
 		`delete from fenceline.rollups r using (
 		   select o.minute, o.queue, o.kind, o.type, o.reason from fenceline.rollups o
 		   where o.minute < now() - $1::interval order by o.minute limit $2 for update skip locked) o

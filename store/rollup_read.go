@@ -35,6 +35,8 @@ type Minutes struct {
 	Provisional int64
 	Cut         bool          // more than [ProvisionalBound] did, and the newest are not counted
 	Behind      time.Duration // since the log was counted up to the horizon; 0 when it never was
+
+	until time.Time // the last minute
 }
 
 // ProvisionalBound is how many transitions that are not rolled up yet are read
@@ -48,7 +50,7 @@ from (select) one left join grouped g on g.minute >= $5`
 const minutesSQL = `
 select r.minute, r.queue, r.kind, r.type::text, r.reason, r.n, r.marked, r.spans, r.span_ms, r.span_max_ms
 from fenceline.rollups r
-where r.minute >= $1
+where r.minute between $1 and $2
 order by r.minute, r.queue, r.kind, r.type, r.reason`
 
 // Minutes reads the counts of the time back from now. What was not counted yet
@@ -64,20 +66,26 @@ func (s *Store) Minutes(ctx context.Context, back time.Duration) (Minutes, error
 }
 
 func (m *Minutes) read(ctx context.Context, tx pgx.Tx, back time.Duration) error {
-	at, err := rollPosition(ctx, tx)
-	if err != nil {
-		return err
-	}
-	err = tx.QueryRow(ctx, "select clock_timestamp(), date_trunc('minute', clock_timestamp() - $1::interval, 'UTC')", back).Scan(&m.Now, &m.From)
+	err := tx.QueryRow(ctx, "select clock_timestamp(), date_trunc('minute', clock_timestamp() - $1::interval, 'UTC')", back).Scan(&m.Now, &m.From)
 	if err != nil {
 		return err
 	}
 	m.Now, m.From = m.Now.UTC(), m.From.UTC()
+	m.until = m.Now
+	return m.readStretch(ctx, tx)
+}
+
+// readStretch reads from the first to the last minute.
+func (m *Minutes) readStretch(ctx context.Context, tx pgx.Tx) error {
+	at, err := rollPosition(ctx, tx)
+	if err != nil {
+		return err
+	}
 	if !at.at.IsZero() {
 		m.Behind = max(0, m.Now.Sub(at.at))
 	}
 	known := map[Minute]int{}
-	if err := m.gather(ctx, tx, known, minutesSQL, m.From); err != nil {
+	if err := m.gather(ctx, tx, known, minutesSQL, m.From, m.until); err != nil {
 		return err
 	}
 	return m.provisional(ctx, tx, known, at)
@@ -106,7 +114,7 @@ func (m *Minutes) provisional(ctx context.Context, tx pgx.Tx, known map[Minute]i
 	var queue, kind, what, reason *string
 	var n, marked, spans, sum, most *int64
 	_, err = pgx.ForEachRow(rows, []any{&at, &queue, &kind, &what, &reason, &n, &marked, &spans, &sum, &most, &m.Provisional}, func() error {
-		if at != nil {
+		if at != nil && !at.After(m.until) {
 			m.add(known, Minute{At: *at, Queue: *queue, Kind: *kind, Type: Type(*what), Reason: *reason, N: *n, Marked: *marked, Spans: *spans}, *sum, *most)
 		}
 		return nil

@@ -45,7 +45,7 @@ func (h *Home) readTrend(ctx context.Context, tx pgx.Tx) error {
 
 func newTrend(m Minutes) Trend {
 	t := Trend{Provisional: m.Provisional, Cut: m.Cut}
-	for at := m.From; !at.After(m.Now); at = at.Add(time.Minute) {
+	for at := m.From; !at.After(m.until); at = at.Add(time.Minute) {
 		t.Ticks = append(t.Ticks, Tick{At: at})
 	}
 	for _, r := range m.Rows {
@@ -53,20 +53,24 @@ func newTrend(m Minutes) Trend {
 		if r.Queue == DrillQueue || i < 0 || i >= len(t.Ticks) {
 			continue
 		}
-		switch tick := &t.Ticks[i]; r.Type {
-		case TypeClaimed:
-			tick.Claimed += r.N
-		case TypeCompleted:
-			tick.Completed += r.N
-		case TypeFailed:
-			tick.Failed += r.N
-		case TypeExpired:
-			tick.Expired += r.N
-		case TypeRejected:
-			tick.Refused += r.N
-		}
+		t.Ticks[i].count(r)
 	}
 	return t
+}
+
+func (t *Tick) count(r Minute) {
+	switch r.Type {
+	case TypeClaimed:
+		t.Claimed += r.N
+	case TypeCompleted:
+		t.Completed += r.N
+	case TypeFailed:
+		t.Failed += r.N
+	case TypeExpired:
+		t.Expired += r.N
+	case TypeRejected:
+		t.Refused += r.N
+	}
 }
 
 // readQueues reads what waits and runs now, and takes what happened from the

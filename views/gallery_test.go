@@ -32,6 +32,9 @@ func samplePages() map[string]templ.Component {
 		"incidents-empty":    Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}, nil}),
 		"incident":           Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
 		"incident-ugly":      Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
+		"past":               Past(PastPage{frame(), samplePast()}),
+		"past-ugly":          Past(PastPage{frame(), uglyPast()}),
+		"past-gone":          Past(PastPage{frame(), store.Past{Now: sampleNow, At: sampleNow.Add(-90 * 24 * time.Hour), Kept: sampleNow.Add(-30 * 24 * time.Hour)}}),
 		"home-ugly":          Home(HomePage{frame(TopicHome), uglyHome()}),
 		"home-empty":         Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, Empty: true}}),
 		"home-quiet":         Home(HomePage{frame(TopicHome), store.Home{Now: sampleNow, States: map[store.State]store.Count{store.Completed: {N: 4}}}}),
@@ -192,6 +195,25 @@ func sampleVerification(broken bool) store.Verification {
 		v.Found = append(v.Found, store.KeptViolation{Violation: store.Violation{Invariant: "I4", JobID: 9007199254740993000 + int64(i), Transition: 9007199254740993000, Message: text}, At: sampleNow, FoundAt: sampleNow, Stale: i%2 == 0})
 	}
 	return v
+}
+
+func samplePast() store.Past {
+	at := sampleNow.Add(-653 * time.Minute)
+	p := store.Past{Now: sampleNow, At: at, Sampled: at.Add(1300 * time.Millisecond), Trend: sampleTrend(), Incidents: sampleIncidents(), Kept: sampleNow.Add(-30 * 24 * time.Hour)}
+	for i, name := range []string{"default", "mail", "reports"} {
+		p.Queues = append(p.Queues, store.PastQueue{Name: name, Known: true, Waiting: store.Count{N: int64(212 * i), Capped: i == 2}, Running: int64(40 * i), Oldest: time.Duration(i) * time.Minute,
+			Tick: store.Tick{At: at, Claimed: 310, Completed: 301, Failed: int64(i), Expired: int64(12 * i), Refused: int64(i / 2)}, Starts: int64(310 * i), StartMean: 38 * time.Millisecond})
+	}
+	return p
+}
+
+func uglyPast() store.Past {
+	p := samplePast()
+	p.Sampled, p.Queues, p.Incidents, p.More = time.Time{}, nil, uglyIncidents(), true
+	for _, text := range hostile {
+		p.Queues = append(p.Queues, store.PastQueue{Name: text, Tick: store.Tick{Completed: 4611686018427387904}})
+	}
+	return p
 }
 
 func sampleIncidents() []store.Incident {

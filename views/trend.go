@@ -68,9 +68,9 @@ func (l trendLine) bars(t store.Trend) string {
 func (l trendLine) said(t store.Trend) string {
 	most, at := l.most(t)
 	if most == 0 {
-		return l.Name + ": none in the last hour"
+		return l.Name + ": none within the hour"
 	}
-	return fmt.Sprintf("%s by the minute: %s in the last hour, most at %s UTC: %s", l.Name, Grouped(l.total(t)), at.Format("15:04"), Grouped(most))
+	return fmt.Sprintf("%s by the minute: %s within the hour, most at %s UTC: %s", l.Name, Grouped(l.total(t)), at.Format("15:04"), Grouped(most))
 }
 
 // change compares the window with the one before it.

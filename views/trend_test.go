@@ -35,7 +35,7 @@ func TestChartsAndTheirTableSayTheSameAndLeadToTheJobs(t *testing.T) {
 		}
 	}
 	for _, l := range trendLines {
-		if l.said(store.Trend{}) != l.Name+": none in the last hour" || l.bars(store.Trend{}) != "" || l.change(store.Trend{}) != "" {
+		if l.said(store.Trend{}) != l.Name+": none within the hour" || l.bars(store.Trend{}) != "" || l.change(store.Trend{}) != "" {
 			t.Errorf("%s of nothing: %q %q %q", l.Name, l.said(store.Trend{}), l.bars(store.Trend{}), l.change(store.Trend{}))
 		}
 	}

@@ -14,6 +14,9 @@ import (
 
 func (s *Server) home(c echo.Context) error {
 	ctx := c.Request().Context()
+	if at := c.QueryParam(views.ParamAt); at != "" {
+		return s.past(c, at)
+	}
 	// Read before the page, so that what happens in between is sent again.
 	position, err := s.cfg.Store.Horizon(ctx)
 	if err != nil {

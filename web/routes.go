@@ -121,6 +121,7 @@ func (s *Server) routes() []route {
 		{path: routeAPIUndrain, method: post, handler: s.apiUndrain, what: "let a drained worker claim again"},
 		{path: routeAPIAudit, method: get, handler: s.apiAudit, what: "what people did and looked at"},
 		{path: routeAPIVerification, method: get, handler: s.apiVerification, what: "what was checked of the log by itself, and what was found"},
+		{path: routeAPIPast, method: get, handler: s.apiPast, what: "what the queues looked like in a minute"},
 		{path: routeAPINotices, method: get, handler: s.apiNotices, what: "who is told of incidents, and what each was told last"},
 		{path: routeAPITryNotice, method: post, handler: s.apiTryNotice, what: "send a test to who is told of incidents"},
 		{path: routeAPIIncidents, method: get, handler: s.apiIncidents, what: "what is wrong, and what was"},

@@ -59,6 +59,7 @@ var rules = map[string]rule{
 	"GET " + views.RouteStream:     look,
 
 	"GET " + views.RouteVerification:    look,
+	"GET " + routeAPIPast:               look,
 	"GET " + routeAPIVerification:       look,
 	"GET " + views.RouteIncidents:       look,
 	"GET " + views.RouteIncident:        look,

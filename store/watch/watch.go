@@ -62,6 +62,8 @@ func (w *watch) look(ctx context.Context) {
 		w.told(ctx, "count the log", err)
 		more = err == nil && rolled.More
 	}
+	_, err := w.Store.SampleQueues(ctx)
+	w.told(ctx, "write down what stands in the queues", err)
 	w.told(ctx, "check the log", w.verify(ctx))
 	if w.Rules != nil {
 		w.told(ctx, "look for what is wrong", w.judge(ctx))
