@@ -82,14 +82,16 @@ func (w *watch) look(ctx context.Context) {
 }
 
 // verify checks what is new in the log. After a long pause that may be much: it
-// goes on at the next look, so that the rules have theirs.
+// goes on at the next look, so that the rules have theirs, and rests as long as a
+// step took, so that the server has every other moment for the jobs.
 func (w *watch) verify(ctx context.Context) error {
 	for range mostVerified {
+		begun := time.Now()
 		did, err := w.Store.VerifyNext(ctx)
 		for _, v := range did.Found {
 			w.Log.Error("the log holds what no correct one can", "invariant", v.Invariant, "job", v.JobID, "transition", v.Transition)
 		}
-		if err != nil || !did.More {
+		if err != nil || !did.More || !pause(ctx, time.Since(begun)) {
 			return err
 		}
 	}
