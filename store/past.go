@@ -27,16 +27,16 @@ func (s *Store) SampleQueues(ctx context.Context) (did bool, err error) {
 			if err := tx.QueryRow(ctx, "select pg_try_advisory_xact_lock("+sampleLock+")").Scan(&mine); err != nil || !mine {
 				return false, err
 			}
-			var at time.Time
+			var of, at time.Time
 			err := tx.QueryRow(ctx, `insert into fenceline.queue_minutes (minute, at, waiting, running, capped, queue)
-				select `+minute+`, clock_timestamp(), 0, 0, false, '' on conflict do nothing returning minute`).Scan(&at)
+				select `+minute+`, clock_timestamp(), 0, 0, false, '' on conflict do nothing returning minute, at`).Scan(&of, &at)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return false, nil
 			}
 			if err != nil {
 				return false, err
 			}
-			return true, sampleQueues(ctx, tx, at)
+			return true, sampleQueues(ctx, tx, of, at)
 		})
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) SampleQueues(ctx context.Context) (did bool, err error) {
 	return did, nil
 }
 
-func sampleQueues(ctx context.Context, tx pgx.Tx, minute time.Time) error {
+func sampleQueues(ctx context.Context, tx pgx.Tx, minute, at time.Time) error {
 	r := queueReading{queues: map[string]*Queue{}, kinds: map[string]*Kind{}}
 	for _, part := range []func(context.Context, pgx.Tx) error{r.running, r.waiting} {
 		if err := part(ctx, tx); err != nil {
@@ -53,19 +53,22 @@ func sampleQueues(ctx context.Context, tx pgx.Tx, minute time.Time) error {
 		}
 	}
 	var names []string
-	var waiting, running []int64
-	var oldest []*time.Time
+	var waiting, running, oldest []int64 // of the last, milliseconds; -1 where none waits
 	var capped []bool
 	for name, q := range r.queues {
 		if name == DrillQueue || q.Waiting.N+q.Running == 0 {
 			continue
 		}
 		names, waiting, running = append(names, name), append(waiting, q.Waiting.N), append(running, q.Running)
-		oldest, capped = append(oldest, timeOrNull(q.Oldest)), append(capped, q.Waiting.Capped)
+		age := int64(-1)
+		if !q.Oldest.IsZero() {
+			age = max(0, at.Sub(q.Oldest).Milliseconds())
+		}
+		oldest, capped = append(oldest, age), append(capped, q.Waiting.Capped)
 	}
 	_, err := tx.Exec(ctx, `insert into fenceline.queue_minutes (minute, at, waiting, running, oldest_ms, capped, queue)
-		select $1, clock_timestamp(), q.waiting, q.running, greatest(0, extract(epoch from clock_timestamp() - q.oldest) * 1000)::bigint, q.capped, q.name
-		from unnest($2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::boolean[]) q (name, waiting, running, oldest, capped)
+		select $1, clock_timestamp(), q.waiting, q.running, nullif(q.oldest, -1), q.capped, q.name
+		from unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[]) q (name, waiting, running, oldest, capped)
 		on conflict do nothing`, minute, names, waiting, running, oldest, capped)
 	return err
 }
@@ -189,8 +192,12 @@ func (p *Past) readSample(ctx context.Context, tx pgx.Tx) error {
 // Whether an incident was open is what its entries say: those resolved since may
 // have been opened and closed in between.
 const pastIncidentsSQL = `
-select ` + incidentColumns + ` from fenceline.incidents i
-where (i.state <> 'resolved' or i.resolved_at >= $1) and i.opened_at < $1
+select ` + incidentColumns + ` from (
+  select * from fenceline.incidents o where o.state <> 'resolved'
+  union all
+  select * from fenceline.incidents r where r.state = 'resolved' and r.resolved_at >= $1
+) i
+where i.opened_at < $1
   and (select e.action from fenceline.incident_entries e
        where e.incident_id = i.id and e.at < $1 and e.action in ('opened', 'reopened', 'resolve', 'quiet', 'merge')
        order by e.id desc limit 1) in ('opened', 'reopened')

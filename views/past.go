@@ -43,7 +43,7 @@ type step struct {
 	By   time.Duration
 }
 
-var steps = []step{{"− 1 hour", -time.Hour}, {"− 10 minutes", -10 * time.Minute}, {"− 1 minute", -time.Minute}, {"+ 1 minute", time.Minute}, {"+ 10 minutes", 10 * time.Minute}, {"+ 1 hour", time.Hour}}
+var steps = []step{{"−1 hour", -time.Hour}, {"−10 minutes", -10 * time.Minute}, {"−1 minute", -time.Minute}, {"+1 minute", time.Minute}, {"+10 minutes", 10 * time.Minute}, {"+1 hour", time.Hour}}
 
 // pastVerdict says in a sentence what the minute was like.
 func pastVerdict(p store.Past) string {

@@ -14,7 +14,7 @@ func TestChartsAndTheirTableSayTheSameAndLeadToTheJobs(t *testing.T) {
 	if got := strings.Count(refusals.bars(trend), "M"); got != 5 {
 		t.Errorf("%d bars for 5 minutes with refusals", got)
 	}
-	if got, want := refusals.said(trend), "Refusals by the minute: 15 in the last hour, most at 14:05 UTC: 5"; got != want {
+	if got, want := refusals.said(trend), "Refusals by the minute: 15 within the hour, most at 14:05 UTC: 5"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := refusals.change(trend), "up from 0 in the 15 minutes before"; got != want {
