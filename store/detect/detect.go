@@ -41,6 +41,12 @@ type Finding struct {
 // Key names the finding among those of all times: a rule and what it is about.
 func (f Finding) Key() string { return f.Rule + " " + f.Scope }
 
+// Sighting is the finding as incidents are made of it.
+func (f Finding) Sighting() store.Sighting {
+	return store.Sighting{Rule: f.Rule, Scope: f.Scope, Severity: string(f.Severity), What: f.What, N: f.N, Job: f.Job,
+		Search: f.Search, Kind: f.Kind, Queue: f.Queue, Fingerprint: f.Error, Types: f.Types, Broken: f.Broken}
+}
+
 // Rule is one way in which something can be wrong.
 type Rule struct {
 	Name  string

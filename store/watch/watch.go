@@ -109,8 +109,7 @@ func (w *watch) judge(ctx context.Context) error {
 	}
 	var found []store.Sighting
 	for _, f := range detect.Judge(facts, *w.Rules) {
-		found = append(found, store.Sighting{Rule: f.Rule, Scope: f.Scope, Severity: string(f.Severity), What: f.What, N: f.N, Job: f.Job,
-			Search: f.Search, Kind: f.Kind, Queue: f.Queue, Fingerprint: f.Error, Types: f.Types, Broken: f.Broken})
+		found = append(found, f.Sighting())
 	}
 	did, err := w.Store.Watch(ctx, found, w.Rules.Quiet)
 	for _, i := range did.Opened {
