@@ -36,7 +36,7 @@ func VerificationOf(v Verification) VerificationJSON {
 	out := VerificationJSON{Transitions: v.N, Since: timeOrNull(v.Since), Through: timeOrNull(v.Through), At: timeOrNull(v.At), Stale: v.Stale, Open: v.Open,
 		Beginless: v.Beginless, MissedFrom: timeOrNull(v.MissedFrom), MissedUntil: timeOrNull(v.MissedUntil), Violations: v.Violations, Found: []violationJSON{}}
 	for _, f := range v.Found {
-		out.Found = append(out.Found, violationJSON{f.Violation, f.At, f.FoundAt, f.Stale})
+		out.Found = append(out.Found, violationJSON(f))
 	}
 	return out
 }
