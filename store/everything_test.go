@@ -287,7 +287,9 @@ func (f *fixture) operations(s *store.Store, step func(name string, n int), chec
 	_, err = s.ResumeOperation(f.ctx, change())
 	check(err)
 	step("step", 250)
-	f.carried(s)
+	if steps := f.carried(s); steps != 2 {
+		f.t.Fatalf("%d steps for %d jobs", steps, len(ticked))
+	}
 	step("operation", 1)
 	if o, err = s.Operation(f.ctx, o.ID); err != nil || o.State != store.OperationFinished || o.Done != int64(len(ticked)) {
 		f.t.Fatalf("%+v %v", o, err)

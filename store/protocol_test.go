@@ -99,11 +99,12 @@ func TestHomeListAndVerifyReadAFreshAndAUsedDatabase(t *testing.T) {
 	f.expire()
 	f.complete("a", a, `1`)
 	b := f.claim("b")
+	f.checkAll()
 	if h, err = f.Home(f.ctx); err != nil {
 		t.Fatal(err)
 	}
 	if h.Empty || h.Running.N != 1 || h.OldestJob != id || h.Expired.N != 1 || h.Reclaimed != 1 || h.Waiting != 0 ||
-		h.Refused[store.ReasonLeaseExpired] != 1 || h.Verified.Open != 0 || len(h.Refusals) != 1 || h.States[store.Running].N != 1 {
+		h.Refused[store.ReasonLeaseExpired] != 1 || h.Verified.Stale != 0 || h.Verified.N == 0 || len(h.Refusals) != 1 || h.States[store.Running].N != 1 {
 		t.Errorf("home %+v", h)
 	}
 	f.complete("b", b, `2`)

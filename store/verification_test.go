@@ -53,7 +53,7 @@ func (f *fixture) judged() store.Watched {
 	var found []store.Sighting
 	for _, d := range detect.Judge(facts, detect.Defaults()) {
 		if d.Rule == store.RuleBroken {
-			found = append(found, store.Sighting{Rule: d.Rule, Scope: d.Scope, Severity: string(d.Severity), What: d.What, N: d.N, Job: d.Job, Search: d.Search, Broken: d.Broken})
+			found = append(found, d.Sighting())
 		}
 	}
 	return f.watch(time.Hour, found...)
