@@ -31,6 +31,7 @@ type NoticeRule struct {
 	Severities []string      // of incidents that it is told of
 	Every      time.Duration // at most one message within so long; 0 for no bound
 	Most       int           // how many incidents one message may tell of, from 1
+	OpenFirst  bool          // an acknowledged incident that the target knows nothing of is told as open, and then as it is
 	// Body makes the message; now is the database's clock.
 	Body func(now time.Time, notices []Notice) (json.RawMessage, error)
 }
@@ -133,6 +134,9 @@ func readUntold(ctx context.Context, q querier, r NoticeRule) ([]Notice, error) 
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n Notice, err error) {
 		n.Incident, err = scanIncident(withLast{row, &n.Was})
+		if known := n.Was != "" && n.Was != IncidentResolved; r.OpenFirst && !known && n.Incident.State == IncidentAcknowledged {
+			n.Incident.State = IncidentOpen
+		}
 		return n, err
 	})
 }

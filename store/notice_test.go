@@ -86,6 +86,27 @@ func TestATargetIsToldWhatItDoesNotKnowAndNothingTwice(t *testing.T) {
 	if all, err := f.Told(f.ctx, []string{"pager", "room"}); err != nil || len(all) != 1 || all["pager"].Job == 0 {
 		t.Errorf("%v %v", all, err)
 	}
+	// A pager hears that an incident is open before it hears that somebody has it,
+	// also when that one was taken before it could be told, or opens again so.
+	pager := store.NoticeRule{Target: "calls", Severities: []string{"high"}, Most: 1, OpenFirst: true}
+	taken := f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "queue taken", Severity: "high"}).Opened[0].ID
+	change(taken, store.IncidentChange{Action: store.IncidentAcknowledge})
+	rounds := func(want ...string) {
+		t.Helper()
+		for _, w := range append(want, "") {
+			if got := f.told(pager); got != w {
+				t.Errorf("a pager was told %q, want %q", got, w)
+			}
+		}
+	}
+	rounds(fmt.Sprintf("%d:>open", taken), fmt.Sprintf("%d:open>acknowledged", taken))
+	change(taken, store.IncidentChange{Action: store.IncidentResolve, Reason: "done"})
+	rounds(fmt.Sprintf("%d:acknowledged>resolved", taken))
+	// As if it had opened again and been taken at once.
+	f.exec("update fenceline.incidents set state = 'acknowledged', owner = 'ada', resolved_at = null, resolved_in = null, reopened = reopened + 1 where id = $1", taken)
+	rounds(fmt.Sprintf("%d:resolved>open", taken), fmt.Sprintf("%d:open>acknowledged", taken))
+	change(taken, store.IncidentChange{Action: store.IncidentResolve, Reason: "done"})
+
 	// Many look at once; each change is told once.
 	var each []store.Sighting
 	for n := range 5 {

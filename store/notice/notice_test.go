@@ -89,8 +89,8 @@ var (
 func body(t *testing.T, format, console string, all ...store.Notice) string {
 	t.Helper()
 	rule := parse(t, `{"target": "a", "format": "`+format+`"}`).At(at, console)
-	if want := map[bool]int{true: 1, false: 50}[format == "pagerduty"]; rule.Most != want {
-		t.Errorf("%s tells of %d at once, want %d", format, rule.Most, want)
+	if want := map[bool]int{true: 1, false: 50}[format == "pagerduty"]; rule.Most != want || rule.OpenFirst != (want == 1) {
+		t.Errorf("%s tells of %d at once, want %d; as open first: %v", format, rule.Most, want, rule.OpenFirst)
 	}
 	out, err := rule.Body(at, all)
 	if err != nil {

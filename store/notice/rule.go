@@ -186,7 +186,8 @@ func (r Rule) At(now time.Time, console string) store.NoticeRule {
 		return r.body(at, all, console)
 	}}
 	if r.Format == PagerDuty {
-		out.Most = 1
+		// It ignores the acknowledgement of what it was never told to be open.
+		out.Most, out.OpenFirst = 1, true
 	}
 	for _, s := range ranks[rank(r.Least(now)):] {
 		out.Severities = append(out.Severities, string(s))
