@@ -76,6 +76,7 @@ check: ## formatting, vet, generated views, staticcheck, builds for other system
 	@echo imports; if go list -deps ./cmd/... | grep /storetest; then echo "the binary must not hold the tests' database server" >&2; exit 1; fi
 	sh -n .ci/run && sh -n .ci/test-pg
 	cd docs/monitoring && go test .
+	cd bench && go vet ./...
 
 # Apart from `check`, because building it takes minutes. What it looks for stands
 # in .golangci.yml.
