@@ -47,7 +47,10 @@ const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind,
   j.args, j.attempts_used, j.max_attempts, j.tags, j.created_at, j.run_at, j.claimed_at, coalesce(j.trace, '')`
 
 // The guard of a claim is the claim index: available, in the queue, of a kind
-// that is handled. The limit stays in a CTE of its own, where the planner
+// that is handled. The kind is asked for by a function, of which the planner
+// thinks that it is true of nearly all: it takes "none of some array" for false
+// where there is but one kind, and would then read and sort all that waits
+// rather than go through the index in its order. The limit stays in a CTE of its own, where the planner
 // cannot lock more rows than it keeps. It is then taken through an array: "some
 // limit" is expected to be a tenth of the table, which would all be read to join
 // that many, and "some array" to be short.
@@ -60,14 +63,14 @@ const claimedColumns = `j.id, j.attempt_id, j.generation, j.lease_until, j.kind,
 // fenceline.admit. A claim that a rate counts says what it took.
 const claimSQL = `
 with admitted as materialized (
-  select * from fenceline.admit($1, $2::text[], $5, $6)
+  select a.*, array(select k from unnest($2::text[]) k where k <> all (a.barred)) as kinds
+  from fenceline.admit($1, $2::text[], $5, $6) a
 ), picked as materialized (
   select j.id, j.kind, j.queue, j.generation, j.revision, j.attempts_used, j.max_attempts, j.run_at
   from fenceline.jobs j
   where j.state = 'available'
     and j.queue = $1
-    and j.kind = any ($2::text[])
-    and j.kind <> all ((select a.barred from admitted a)::text[])
+    and array_position((select a.kinds from admitted a), j.kind) is not null
   order by j.priority, j.run_at, j.id
   limit (select a.allowed from admitted a)
   for no key update skip locked
