@@ -92,7 +92,7 @@ func contestants(node *peers, short bool) (atBest, atDefaults []*contestant) {
 		brief = time.Second
 	}
 	atBest = []*contestant{
-		fenceline("500 slots", 500, limit),
+		fenceline("2,000 slots", 2000, limit),
 		riverQueue("2,000 workers, 1 ms cooldown", riverTuning{2000, time.Millisecond, 20 * time.Millisecond}, limit),
 		gueQueue("16 workers", 16, brief),
 		bareQueue(),

@@ -122,7 +122,7 @@ func (s *Store) Claim(ctx context.Context, p ClaimParams) ([]Claimed, error) {
 		}
 		kinds[i], leases[i] = k.Kind, k.Lease.Microseconds()
 	}
-	rows, err := s.pool.Query(ctx, claimSQL, planned(len(p.AttemptIDs), p.Queue, kinds, leases, p.AttemptIDs, p.Worker, len(p.AttemptIDs))...)
+	rows, err := s.pool.Query(ctx, claimSQL, planned(len(p.AttemptIDs), p.Queue, kinds, leases, rawIDs(p.AttemptIDs), p.Worker, len(p.AttemptIDs))...)
 	if err != nil {
 		return s.recoverClaim(ctx, p, err)
 	}
@@ -154,17 +154,28 @@ func (s *Store) recoverClaim(ctx context.Context, p ClaimParams, cause error) ([
 // ClaimedBy returns the jobs that these attempts hold now.
 func (s *Store) ClaimedBy(ctx context.Context, attempts []uuid.UUID) ([]Claimed, error) {
 	rows, err := s.pool.Query(ctx, `select `+claimedColumns+`, false
-		from fenceline.jobs j where j.state = 'running' and j.attempt_id = any ($1)`, attempts)
+		from fenceline.jobs j where j.state = 'running' and j.attempt_id = any ($1)`, rawIDs(attempts))
 	if err != nil {
 		return nil, fmt.Errorf("look for claims: %w", err)
 	}
 	return pgx.CollectRows(rows, scanClaimed)
 }
 
+// rawIDs gives ids in a type of the driver's own. An id that has methods for
+// database/sql is sent and read as text, which took a quarter of the client's
+// time.
+func rawIDs(ids []uuid.UUID) [][16]byte {
+	all := make([][16]byte, len(ids))
+	for i, id := range ids {
+		all[i] = id
+	}
+	return all
+}
+
 func scanClaimed(row pgx.CollectableRow) (Claimed, error) {
 	var c Claimed
 	var mark bool
-	err := row.Scan(&c.Lease.JobID, &c.Lease.AttemptID, &c.Lease.Generation, &c.Lease.Until, &c.Kind, &c.Queue, &c.Key,
+	err := row.Scan(&c.Lease.JobID, (*[16]byte)(&c.Lease.AttemptID), &c.Lease.Generation, &c.Lease.Until, &c.Kind, &c.Queue, &c.Key,
 		&c.Args, &c.Attempts, &c.MaxAttempts, &c.Tags, &c.CreatedAt, &c.RunAt, &c.ClaimedAt, &c.Trace, &mark)
 	c.Lease.Until, c.CreatedAt = c.Lease.Until.UTC(), c.CreatedAt.UTC()
 	c.RunAt, c.ClaimedAt = c.RunAt.UTC(), c.ClaimedAt.UTC()

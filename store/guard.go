@@ -141,7 +141,7 @@ func (o *offer) first() []int {
 
 func (o *offer) args(more ...any) []any {
 	ids := make([]int64, len(o.leases))
-	attempts := make([]uuid.UUID, len(o.leases))
+	attempts := make([][16]byte, len(o.leases))
 	generations := make([]int64, len(o.leases))
 	for i, l := range o.leases {
 		ids[i], attempts[i], generations[i] = l.JobID, l.AttemptID, l.Generation

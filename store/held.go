@@ -40,6 +40,9 @@ func collectClaimed(rows pgx.Rows) (claimed []Claimed, held Held, err error) {
 	for rows.Next() {
 		var again float64
 		ahead := []any{&held.Allowed, &held.By, &held.Full, &again, nil}
+		if len(claimed) > 0 {
+			clear(ahead) // the same in every row
+		}
 		if rows.RawValues()[len(ahead)] == nil {
 			err = rows.Scan(append(ahead, make([]any, len(rows.RawValues())-len(ahead))...)...)
 		} else {
@@ -47,7 +50,9 @@ func collectClaimed(rows pgx.Rows) (claimed []Claimed, held Held, err error) {
 			c, err = scanClaimed(behind{rows, ahead})
 			claimed = append(claimed, c)
 		}
-		held.Again = time.Duration(again * float64(time.Second))
+		if len(claimed) <= 1 {
+			held.Again = time.Duration(again * float64(time.Second))
+		}
 		if err != nil {
 			return nil, Held{}, err
 		}

@@ -175,6 +175,8 @@ func literal(v any) string {
 		return quote(string(text))
 	case uuid.UUID:
 		return quote(v.String())
+	case [16]byte:
+		return quote(uuid.UUID(v).String())
 	}
 	of := reflect.ValueOf(v)
 	if of.Kind() == reflect.Pointer {
@@ -194,6 +196,8 @@ func literal(v any) string {
 			if member != nil {
 				members[i] = strconv.Quote(*member)
 			}
+		case [16]byte:
+			members[i] = uuid.UUID(member).String()
 		default:
 			members[i] = strconv.Quote(fmt.Sprint(member))
 		}

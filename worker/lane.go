@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxBatch   = 500 // members of one batch
-	maxRepeats = 8   // batches of one lane that are being repeated at once
+	maxBatch   = 1000 // members of one batch
+	maxRepeats = 8    // batches of one lane that are being repeated at once
 
 	// After a batch of this size a lane gathers for a moment: under load fewer,
 	// larger batches cost the database less.
