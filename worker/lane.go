@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -124,6 +125,11 @@ func (l *lane[M]) take() []entry[M] {
 			return nil
 		}
 		l.changed.Wait()
+		// Handlers that were started together and do little end together: those
+		// that can end now are let first, so that one batch takes them all.
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
 	}
 }
 
