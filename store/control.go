@@ -100,7 +100,7 @@ func scanControl(row pgx.CollectableRow) (Control, error) {
 // Control returns what is set for one queue, kind or worker, or for all. For
 // what nobody ever set anything the revision is 0.
 func (s *Store) Control(ctx context.Context, scope Scope, name string) (Control, error) {
-	if err := checkTarget(scope, name); err != nil {
+	if err := scope.Check(name); err != nil {
 		return Control{}, err
 	}
 	return control(ctx, s.pool, scope, name)
@@ -121,7 +121,10 @@ func control(ctx context.Context, q querier, scope Scope, name string) (Control,
 // maxControls bounds how many of them a page reads.
 const maxControls = 2000
 
-func checkTarget(scope Scope, name string) error {
+// Check holds a name against what can be named in a scope: for everything
+// nothing, else the name of a queue or a kind or the id of a worker, whether there
+// is one or not. An *[InvalidError] names the scope.
+func (scope Scope) Check(name string) error {
 	if !scope.Valid() {
 		return &InvalidError{"scope", "must be all, queue, kind or worker"}
 	}

@@ -34,7 +34,7 @@ type PauseEnd struct {
 }
 
 func (p ControlParams) check() error {
-	if err := checkTarget(p.Scope, p.Name); err != nil {
+	if err := p.Scope.Check(p.Name); err != nil {
 		return err
 	}
 	if p.Actor == "" {

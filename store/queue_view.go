@@ -34,7 +34,7 @@ const (
 // it is empty, and something can be set for it. Each part is bounded. An
 // *[InvalidError] says that no queue can have this name.
 func (s *Store) Queue(ctx context.Context, name string) (QueueView, error) {
-	if err := checkTarget(ScopeQueue, name); err != nil {
+	if err := ScopeQueue.Check(name); err != nil {
 		return QueueView{}, err
 	}
 	r := queueReading{only: name, queues: map[string]*Queue{}, kinds: map[string]*Kind{}}
@@ -122,7 +122,7 @@ type ControlChange struct {
 // ControlChanges returns what was done, or refused, about one control: the
 // newest 50, newest first.
 func (s *Store) ControlChanges(ctx context.Context, scope Scope, name string) ([]ControlChange, error) {
-	if err := checkTarget(scope, name); err != nil {
+	if err := scope.Check(name); err != nil {
 		return nil, err
 	}
 	return controlChanges(ctx, s.pool, scope, name)
@@ -167,7 +167,7 @@ type KindView struct {
 
 // Kind reads one kind's page, like [Store.Queue] for a queue.
 func (s *Store) Kind(ctx context.Context, name string) (KindView, error) {
-	if err := checkTarget(ScopeKind, name); err != nil {
+	if err := ScopeKind.Check(name); err != nil {
 		return KindView{}, err
 	}
 	r := queueReading{queues: map[string]*Queue{}, kinds: map[string]*Kind{}}

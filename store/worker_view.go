@@ -37,6 +37,9 @@ const (
 // Worker reads one worker's page. [ErrNoWorker] when nothing tells of it. Each
 // part is bounded.
 func (s *Store) Worker(ctx context.Context, id string) (WorkerView, error) {
+	if err := ScopeWorker.Check(id); err != nil {
+		return WorkerView{}, err
+	}
 	v := WorkerView{Worker: Worker{ID: id}, Searched: recentBound}
 	err := s.snapshot(ctx, v.readWorker, v.readHolding, v.readLost, v.readRecent, v.readChanges)
 	if err != nil {

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"net/url"
 	"time"
 
@@ -37,8 +38,12 @@ type IncidentPage struct {
 	View     store.IncidentView
 	Conflict *store.IncidentConflictError // why an action was refused (409); nil otherwise
 	Problem  *store.InvalidError          // which field cannot be accepted (422); nil otherwise
-	Reason   string                       // as it was typed
+
+	Reason, For, Severity, Into string // as they were typed
 }
+
+// severity is what the form offers: as it was chosen, else as it is.
+func (p IncidentPage) severity() string { return cmp.Or(p.Severity, p.View.Incident.Severity) }
 
 // Incident returns the address of an incident's page.
 func (u URLs) Incident(id int64) string { return u.of(RouteIncident, id) }

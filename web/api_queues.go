@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -23,7 +24,7 @@ func (s *Server) apiQueues(c echo.Context) error {
 	case q.Has("name"):
 		v, err := s.cfg.Store.Queue(ctx, q.Get("name"))
 		if err != nil {
-			return err
+			return sentAs("name", store.ScopeQueue, err)
 		}
 		return sendJSON(c, http.StatusOK, queueViewOf(v))
 	case q.Has("kind"):
@@ -49,7 +50,7 @@ func (s *Server) apiWorkers(c echo.Context) error {
 	if q.Has("id") {
 		v, err := s.cfg.Store.Worker(ctx, q.Get("id"))
 		if err != nil {
-			return err
+			return sentAs("id", store.ScopeWorker, err)
 		}
 		return sendJSON(c, http.StatusOK, workerViewOf(v))
 	}
@@ -108,13 +109,22 @@ func (s *Server) apiControl(c echo.Context, action store.Action, ofWorker bool) 
 	ctx := c.Request().Context()
 	set, err := s.apply(ctx, ch)
 	if err != nil {
-		return err
+		return sentAs("id", store.ScopeWorker, err)
 	}
 	now, err := s.clock.now(ctx)
 	if err != nil {
 		return err
 	}
 	return sendJSON(c, http.StatusOK, controlOf(set, now))
+}
+
+// sentAs names the field that a client sent where the store names the scope.
+func sentAs(field string, scope store.Scope, err error) error {
+	var invalid *store.InvalidError
+	if errors.As(err, &invalid) && invalid.Field == string(scope) {
+		return &store.InvalidError{Field: field, Message: invalid.Message}
+	}
+	return err
 }
 
 // aim reads what a change is about.

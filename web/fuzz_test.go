@@ -3,11 +3,13 @@ package web_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +93,24 @@ var nasty = []string{
 	"'; drop table fenceline.jobs; --", "<script>alert(1)</script>", "javascript:alert(1)", "\x00", "\ufeff", "\xff\xfe", "\xed\xa0\x80",
 	"%00", "%zz", "%", "&&&", "a=1;b=2", "..", "../../etc/passwd", "\u202egnp.exe", strings.Repeat("a", 5000), strings.Repeat("%41", 2000),
 	"job:1", "job:-1", "rows:1,2,3", "rows:" + strings.Repeat("1,", 600), "jobs:kind=%ff", "home", "null", "[]", "{}", "true", "${jndi:ldap://x}", "{{7*7}}", "\r\nX: y",
+}
+
+// parametersOf is what may stand behind the question mark of each address that
+// the API's document has for GET.
+func parametersOf(d specification) map[string][]string {
+	of := map[string][]string{}
+	for path, methods := range d.Paths {
+		var get struct{ Parameters []struct{ Name, In string } }
+		if raw, is := methods["get"]; is && json.Unmarshal(raw, &get) == nil {
+			of[path] = nil
+			for _, p := range get.Parameters {
+				if p.In == "query" {
+					of[path] = append(of[path], p.Name)
+				}
+			}
+		}
+	}
+	return of
 }
 
 var nastyBodies = []string{
@@ -195,6 +215,27 @@ func TestHostileRequestsAreNobodysFaultButTheClients(t *testing.T) {
 		send(g.post("/operations/1/confirm", typeForm, "seen="+value+"&reason="+value+"&pace="+value+"&halt_above="+value))
 		for _, path := range []string{"requeue", "terminate", "reveal"} {
 			send(g.post("/jobs/"+fmt.Sprint(g.job)+"/"+path, typeForm, "seen="+value+"&reason="+value))
+		}
+	}
+	for path, parameters := range parametersOf(readSpecification(t)) {
+		for _, value := range nasty {
+			for _, name := range parameters {
+				send(g.get(strings.NewReplacer("{id}", fmt.Sprint(g.job), "{version}", "1").Replace(path) + "?" + name + "=" + value))
+			}
+			if id := strings.Index(path, "{"); id >= 0 {
+				send(g.get(path[:id] + value + strings.ReplaceAll(path[id+len("{id}"):], "{version}", value)))
+			}
+		}
+	}
+	for _, name := range []string{"%00", "%ff", "%ED%A0%80", strings.Repeat("a", 5000)} {
+		for _, page := range []string{"/queues?name=", "/queues?kind=", "/workers?id=", "/?at="} {
+			send(g.get(page + name))
+		}
+		// What is no name is refused at once: it would be read anew for ever.
+		for _, topic := range []string{"queue:", "kind:", "worker:"} {
+			if status := g.hold(t, g.get("/stream?topic="+topic+url.QueryEscape(name))); status != http.StatusUnprocessableEntity {
+				t.Errorf("the topic %s and %.9q is answered with %d", topic, name, status)
+			}
 		}
 	}
 	for _, body := range nastyBodies {

@@ -119,7 +119,10 @@ func (s *Server) changeIncident(c echo.Context) error {
 	if err == nil {
 		_, err = s.cfg.Store.ChangeIncident(c.Request().Context(), ch)
 	}
-	p := views.IncidentPage{Reason: ch.Reason}
+	p := views.IncidentPage{Reason: ch.Reason, For: sent.Get(views.FieldFor), Into: sent.Get(views.FieldInto)}
+	if ch.Action == store.IncidentSeverity { // with every other button it is what the page offered
+		p.Severity = ch.Severity
+	}
 	switch {
 	case err == nil:
 		return c.Redirect(http.StatusSeeOther, s.urls.IncidentDone(id))
@@ -146,17 +149,22 @@ func readIncidents(ctx context.Context, s *Server) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := views.IncidentsPage{Frame: views.Frame{URLs: s.urls, Asset: s.asset, Now: view.Now}, View: view}
-	return rendered(ctx, views.IncidentsParts(p))
+	f := s.patchFrame(ctx)
+	f.Now = view.Now
+	return rendered(ctx, views.IncidentsParts(views.IncidentsPage{Frame: f, View: view}))
 }
 
 func readIncident(id int64) func(context.Context, *Server) ([]part, error) {
 	return func(ctx context.Context, s *Server) ([]part, error) {
 		view, err := s.cfg.Store.Incident(ctx, id)
+		if errors.Is(err, store.ErrNoIncident) {
+			return nil, nil // there is no page of it
+		}
 		if err != nil {
 			return nil, err
 		}
-		p := views.IncidentPage{Frame: views.Frame{URLs: s.urls, Asset: s.asset, Now: view.Now}, View: view}
-		return rendered(ctx, views.IncidentParts(p))
+		f := s.patchFrame(ctx)
+		f.Now = view.Now
+		return rendered(ctx, views.IncidentParts(views.IncidentPage{Frame: f, View: view}))
 	}
 }

@@ -41,6 +41,10 @@ func TestAnIncidentIsTakenNotedAndResolvedOnItsPageAndByTheAPI(t *testing.T) {
 	if got := act("resolve", "1", "typed words"); got.status != 409 || !strings.Contains(got.body, "You saw revision 1") || !strings.Contains(got.body, "typed words") {
 		t.Errorf("%d: a stale action", got.status)
 	}
+	stale := want(t, c.post("/incidents/1/change", url.Values{"do": {"severity"}, "seen": {"1"}, "for": {"8h30m"}, "severity": {"low"}}), 409).body
+	if !strings.Contains(stale, `value="8h30m"`) || !strings.Contains(stale, `value="low" selected`) {
+		t.Error("what was typed and chosen beside the reason is lost with a stale action")
+	}
 	if got := act("resolve", "2", ""); got.status != 422 || !strings.Contains(got.body, "is required") {
 		t.Errorf("%d: a resolve without a reason", got.status)
 	}

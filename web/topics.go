@@ -66,7 +66,9 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 	}
 	for prefix, read := range namedReadings {
 		if escaped, ok := strings.CutPrefix(topic, prefix); ok {
-			if name, err := url.QueryUnescape(escaped); err == nil && name != "" {
+			name, err := url.QueryUnescape(escaped)
+			scope := store.Scope(strings.TrimSuffix(prefix, ":"))
+			if err == nil && scope.Check(name) == nil {
 				return &reading{server: s, read: read(name)}, nil
 			}
 		}
