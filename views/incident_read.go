@@ -58,7 +58,7 @@ func (c *reportCheck) id(field string, text *string) int64 {
 // oneOf holds a word against those that it can be.
 func oneOf[T ~string](c *reportCheck, field, word string, known ...T) T {
 	if !slices.Contains(known, T(word)) {
-		c.wrong(field, "must be one of %s", strings.Trim(fmt.Sprint(known), "[]"))
+		c.wrong(field, "must be one of %s", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(known), "[]")), ", "))
 	}
 	return T(word)
 }

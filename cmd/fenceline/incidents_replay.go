@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -42,6 +43,10 @@ func (c *incidentsReplayCmd) Run(a *app) error {
 	file := bufio.NewReader(in)
 	if isReport(file) {
 		r, err := views.ReadIncidentReport(file)
+		var invalid *store.InvalidError
+		if errors.As(err, &invalid) {
+			return usagef("%s: %w", oneLine(c.File), invalid)
+		}
 		if err != nil {
 			return err
 		}
