@@ -15,6 +15,7 @@ type IncidentReport struct {
 	IncidentView
 	Jobs    []Job          // those that it touches, by id, as they are now; at most 200
 	Deeds   []IncidentDeed // what operators did with them since, the first one first; at most 100
+	Trend   Trend          // what happened around it, in the kinds and queues of its evidence; at most 120 steps
 	Refused []Transition   // writes of their attempts that were refused, oldest first; the newest 100
 }
 
@@ -47,7 +48,7 @@ func (s *Store) IncidentReport(ctx context.Context, id int64) (r IncidentReport,
 func (r *IncidentReport) read(ctx context.Context, tx pgx.Tx, id int64) error {
 	for _, part := range []func(context.Context, pgx.Tx) error{
 		func(ctx context.Context, tx pgx.Tx) error { return r.IncidentView.read(ctx, tx, id) },
-		r.readJobs, r.readDeeds, r.readRefused,
+		r.readJobs, r.readDeeds, r.readRefused, r.readCharts,
 	} {
 		if err := part(ctx, tx); err != nil {
 			return err

@@ -77,8 +77,18 @@ func TestAnIncidentKeepsTheJobsThatItTouches(t *testing.T) {
 		t.Fatal(err)
 	}
 	lose(1)
+	uncounted := f.report(id).Trend
 	f.rollAll()
 	r := f.report(id)
+	for when, trend := range map[string]store.Trend{"read from the log": uncounted, "counted": r.Trend} {
+		var n store.Tick
+		for _, k := range trend.Ticks {
+			n.Claimed, n.Expired, n.Completed = n.Claimed+k.Claimed, n.Expired+k.Expired, n.Completed+k.Completed
+		}
+		if n.Claimed != 7 || n.Expired != 7 || n.Completed != 0 || len(trend.Ticks) < 15 || trend.Step != time.Minute {
+			t.Errorf("what happened around it, %s: %+v of %d", when, n, len(trend.Ticks))
+		}
+	}
 	if r.Touched.N != 6 || len(r.Jobs) != 6 {
 		t.Errorf("after the resolve: %+v, %d", r.Touched, len(r.Jobs))
 	}
@@ -145,6 +155,18 @@ func TestEachSortOfEvidenceTouchesItsJobsAndNoOthers(t *testing.T) {
 	}
 	fail("report", "timeout")
 	f.rollAll()
+	// The charts are of the same kinds and queues, and as long as it took.
+	f.exec("update fenceline.incidents set opened_at = now() - interval '20 days'")
+	f.exec("insert into fenceline.rollups (minute, queue, kind, type, reason, n, marked, spans, span_ms, span_max_ms) select date_trunc('minute', now(), 'UTC') - interval '9 days', 'default', k, 'failed', '', 100, 0, 0, 0, 0 from unnest('{report,letter}'::text[]) k")
+	for n, want := range []int64{103, 103, 0} {
+		trend, failed := f.report(w.Opened[n].ID).Trend, int64(0)
+		for _, k := range trend.Ticks {
+			failed += k.Failed
+		}
+		if failed != want || trend.Step != 6*time.Hour || len(trend.Ticks) > 120 {
+			t.Errorf("%s: %d failures in %d steps of %s, want %d", w.Opened[n].Rule, failed, len(trend.Ticks), trend.Step, want)
+		}
+	}
 	for n, want := range []int64{3, 2, 0} {
 		if got := f.incident(w.Opened[n].ID).Touched.N; got != want {
 			t.Errorf("%s: %d jobs after one more, want %d", w.Opened[n].Rule, got, want)

@@ -133,7 +133,7 @@ func (p *Past) readCounts(ctx context.Context, tx pgx.Tx) error {
 	if err := m.readStretch(ctx, tx); err != nil {
 		return err
 	}
-	p.Trend = newTrend(m)
+	p.Trend = newTrend(m, time.Minute)
 	for _, r := range m.Rows {
 		if p.Kept.IsZero() || r.At.Before(p.Kept) { // nothing is counted yet
 			p.Kept = r.At

@@ -10,15 +10,16 @@ import (
 // TrendWindow is how far back a [Trend] reaches.
 const TrendWindow = time.Hour
 
-// Trend is what happened in each minute of the last hour, the drill left out,
-// told from the counts of the log.
+// Trend is what happened in each minute of an hour or in each step of another
+// stretch of time, the drill left out, told from the counts of the log.
 type Trend struct {
-	Ticks       []Tick // one a minute, oldest first; the last one is not over
-	Provisional int64  // transitions past the safe horizon, which were read directly
-	Cut         bool   // there were too many of those, and the newest are missing
+	Step        time.Duration // how long a tick is: a minute where nothing else is said
+	Ticks       []Tick        // one a step, oldest first; the last one need not be over
+	Provisional int64         // transitions past the safe horizon, which were read directly
+	Cut         bool          // there were too many of those, and the newest are missing
 }
 
-// Tick is what happened in one minute.
+// Tick is what happened in one step of time, most often a minute.
 type Tick struct {
 	At                                           time.Time // its beginning
 	Claimed, Completed, Failed, Expired, Refused int64
@@ -39,17 +40,17 @@ func (h *Home) readTrend(ctx context.Context, tx pgx.Tx) error {
 	if err := m.read(ctx, tx, TrendWindow); err != nil {
 		return err
 	}
-	h.Trend = newTrend(m)
+	h.Trend = newTrend(m, time.Minute)
 	return h.readQueues(ctx, tx, m)
 }
 
-func newTrend(m Minutes) Trend {
-	t := Trend{Provisional: m.Provisional, Cut: m.Cut}
-	for at := m.From; !at.After(m.until); at = at.Add(time.Minute) {
+func newTrend(m Minutes, step time.Duration) Trend {
+	t := Trend{Step: step, Provisional: m.Provisional, Cut: m.Cut}
+	for at := m.From; !at.After(m.until); at = at.Add(step) {
 		t.Ticks = append(t.Ticks, Tick{At: at})
 	}
 	for _, r := range m.Rows {
-		i := int(r.At.Sub(m.From) / time.Minute)
+		i := int(r.At.Sub(m.From) / step)
 		if r.Queue == DrillQueue || i < 0 || i >= len(t.Ticks) {
 			continue
 		}

@@ -32,6 +32,8 @@ func samplePages() map[string]templ.Component {
 		"incidents-empty":    Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow}, nil}),
 		"incident":           Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(sampleIncidents()[0])}),
 		"incident-ugly":      Incident(IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(uglyIncidents()[0]), Reason: hostile[0], Conflict: &store.IncidentConflictError{Seen: 3, Why: store.ConflictChanged, Incident: sampleIncidents()[0]}}),
+		"replay":             Replay(ReplayPage{frame(), nil, &store.InvalidError{Field: "timeline[3].at", Message: "must not be before the line above it"}}),
+		"replay-ugly":        Replay(replaySample()),
 		"past":               Past(PastPage{frame(), samplePast()}),
 		"past-ugly":          Past(PastPage{frame(), uglyPast()}),
 		"past-gone":          Past(PastPage{frame(), store.Past{Now: sampleNow, At: sampleNow.Add(-90 * 24 * time.Hour), Kept: sampleNow.Add(-30 * 24 * time.Hour)}}),
@@ -255,6 +257,11 @@ func sampleIncident(i store.Incident) store.IncidentView {
 		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n) * time.Minute), Action: action, Actor: hostile[n], Reason: hostile[n+1], Until: sampleNow})
 	}
 	return v
+}
+
+func replaySample() ReplayPage {
+	r := sampleReport()
+	return ReplayPage{frame(), &r, nil}
 }
 
 func sampleTrend() store.Trend {

@@ -17,12 +17,14 @@ const (
 	RouteIncident       = "/incidents/:id"
 	RouteIncidentChange = "/incidents/:id/change" // POST
 	RouteIncidentReport = "/incidents/:id/report" // the format in the query
+	RouteIncidentReplay = "/incidents/replay"     // POST: the file of a report
 
 	TopicIncidents = "incidents"
 	TopicIncident  = "incident:" // and an id
 
 	FieldSeverity = "severity" // change: low, medium or high
 	FieldInto     = "into"     // merge: the id of the incident that goes on
+	FieldFile     = "file"     // replay: a report, as JSON
 )
 
 // IncidentsPage is the list of incidents.
@@ -38,8 +40,24 @@ type IncidentPage struct {
 	View     store.IncidentView
 	Conflict *store.IncidentConflictError // why an action was refused (409); nil otherwise
 	Problem  *store.InvalidError          // which field cannot be accepted (422); nil otherwise
+	Offline  bool                         // told from a file: nothing leads to what this console holds
 
 	Reason, For, Severity, Into string // as they were typed
+}
+
+// ReplayPage reads a report that was exported, and tells it.
+type ReplayPage struct {
+	Frame
+	Report  *store.IncidentReport // what was read; nil before that
+	Problem *store.InvalidError   // why the file cannot be read (422); nil otherwise
+}
+
+// incident is the page of the incident as the report tells it, at the time when it
+// was made.
+func (p ReplayPage) incident() IncidentPage {
+	f := p.Frame
+	f.Now = p.Report.Now
+	return IncidentPage{Frame: f, View: p.Report.IncidentView, Offline: true}
 }
 
 // severity is what the form offers: as it was chosen, else as it is.

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,31 +17,42 @@ const (
 	FormatJSON     = "json"
 )
 
-// IncidentReport is a report on an incident as programs read it.
+// reportVersion is the version of the reports that this program writes and reads.
+const reportVersion = 1
+
+// IncidentReport is a report on an incident as programs read it. What a list may
+// hold at most when it is read stands behind it.
 type IncidentReport struct {
-	MadeAt     time.Time           `json:"made_at"`
-	ID         string              `json:"id"`
-	State      string              `json:"state"`
-	Severity   string              `json:"severity"`
-	Rule       string              `json:"rule"`
-	Title      string              `json:"title"`
-	Scope      string              `json:"scope"` // empty for everything
-	What       string              `json:"what"`
-	Means      string              `json:"means"`
-	Do         string              `json:"do"`
-	OpenedAt   time.Time           `json:"opened_at"`
-	FoundAt    time.Time           `json:"found_at"`
-	ResolvedAt *time.Time          `json:"resolved_at"`
-	Reopened   int                 `json:"reopened"`
-	MergedInto *string             `json:"merged_into"`
-	Merged     []string            `json:"merged"` // the incidents that are part of it
-	Held       []reportHolder      `json:"held"`
-	Timeline   []reportLine        `json:"timeline"` // oldest first
-	Cut        bool                `json:"timeline_cut"`
-	Jobs       reportJobs          `json:"jobs"`
-	Deeds      []reportDeed        `json:"deeds"`
-	Refused    []reportRefusal     `json:"refused"`
-	Similar    []reportPredecessor `json:"similar"`
+	Version      int                 `json:"report"` // of its form
+	MadeAt       time.Time           `json:"made_at"`
+	ID           string              `json:"id"`
+	State        string              `json:"state"`
+	Severity     string              `json:"severity"`
+	Rule         string              `json:"rule"`
+	Title        string              `json:"title"`
+	Scope        string              `json:"scope"` // empty for everything
+	Kind         string              `json:"kind"`  // of its evidence; empty for any
+	Queue        string              `json:"queue"`
+	What         string              `json:"what"`
+	Means        string              `json:"means"`
+	Do           string              `json:"do"`
+	OpenedAt     time.Time           `json:"opened_at"`
+	FoundAt      time.Time           `json:"found_at"`
+	ResolvedAt   *time.Time          `json:"resolved_at"`
+	Owner        *string             `json:"owner"` // who acknowledged it last
+	OwnedUntil   *time.Time          `json:"owned_until"`
+	SnoozedUntil *time.Time          `json:"snoozed_until"`
+	Reopened     int                 `json:"reopened"`
+	MergedInto   *string             `json:"merged_into"`
+	Merged       []string            `json:"merged" most:"200"` // the incidents that are part of it
+	Held         []reportHolder      `json:"held" most:"1000"`
+	Timeline     []reportLine        `json:"timeline" most:"1000"` // oldest first
+	Cut          bool                `json:"timeline_cut"`
+	Charts       reportCharts        `json:"charts"`
+	Jobs         reportJobs          `json:"jobs"`
+	Deeds        []reportDeed        `json:"deeds" most:"200"`
+	Refused      []reportRefusal     `json:"refused" most:"200"`
+	Similar      []reportPredecessor `json:"similar" most:"20"`
 }
 
 type reportHolder struct {
@@ -64,17 +76,42 @@ type reportJobs struct {
 	Since  *time.Time  `json:"since"` // from when on they are kept; null where none are
 	Q      *string     `json:"q"`     // the search that finds them
 	Total  int64       `json:"total"`
-	Capped bool        `json:"capped"` // there may be more than total
-	List   []reportJob `json:"list"`   // the first ones by id
+	Capped bool        `json:"capped"`          // there may be more than total
+	List   []reportJob `json:"list" most:"400"` // the first ones by id
 }
 
 type reportJob struct {
-	ID         string `json:"id"`
-	Kind       string `json:"kind"`
-	Queue      string `json:"queue"`
-	State      string `json:"state"`
-	Generation int64  `json:"generation"`
-	Attempts   int    `json:"attempts"`
+	ID          string `json:"id"`
+	Kind        string `json:"kind"`
+	Queue       string `json:"queue"`
+	State       string `json:"state"`
+	Generation  int64  `json:"generation"`
+	Attempts    int    `json:"attempts"`
+	MaxAttempts int    `json:"max_attempts"`
+}
+
+// reportCharts is what happened around the incident, in numbers and drawn.
+type reportCharts struct {
+	Step        int64           `json:"step_seconds"`
+	Provisional int64           `json:"provisional"` // counted past the safe horizon
+	Cut         bool            `json:"cut"`         // the newest numbers are too low
+	Steps       []reportTick    `json:"steps" most:"240"`
+	Drawn       []reportDrawing `json:"drawn" most:"10"`
+}
+
+type reportTick struct {
+	At        time.Time `json:"at"`
+	Claimed   int64     `json:"claimed"`
+	Completed int64     `json:"completed"`
+	Failed    int64     `json:"failed"`
+	Expired   int64     `json:"expired"`
+	Refused   int64     `json:"refused"`
+}
+
+type reportDrawing struct {
+	Name string `json:"name"`
+	Said string `json:"said"` // the same in words
+	SVG  string `json:"svg"`
 }
 
 type reportDeed struct {
@@ -122,8 +159,9 @@ func idOrNil(id int64) *string {
 // IncidentReportOf is how a report is shown to programs.
 func IncidentReportOf(r store.IncidentReport) IncidentReport {
 	i, rule := r.Incident, ruleOf(r.Incident)
-	out := IncidentReport{MadeAt: r.Now, ID: decimal(i.ID), State: string(i.State), Severity: i.Severity, Rule: i.Rule, Title: rule.Title, Scope: i.Scope,
-		What: i.What, Means: rule.Means, Do: rule.Do, OpenedAt: i.OpenedAt, FoundAt: i.FoundAt, ResolvedAt: orNil(i.ResolvedAt), Reopened: i.Reopened,
+	out := IncidentReport{Version: reportVersion, MadeAt: r.Now, ID: decimal(i.ID), State: string(i.State), Severity: i.Severity, Rule: i.Rule, Title: rule.Title, Scope: i.Scope, Kind: i.Kind, Queue: i.Queue,
+		What: i.What, Means: rule.Means, Do: rule.Do, OpenedAt: i.OpenedAt, FoundAt: i.FoundAt, ResolvedAt: orNil(i.ResolvedAt),
+		Owner: orNil(i.Owner), OwnedUntil: orNil(i.OwnedUntil), SnoozedUntil: orNil(i.SnoozedUntil), Reopened: i.Reopened, Charts: chartsOf(r.Trend),
 		MergedInto: idOrNil(i.MergedInto), Merged: []string{}, Held: []reportHolder{}, Timeline: []reportLine{}, Cut: r.More, Deeds: []reportDeed{}, Refused: []reportRefusal{}, Similar: []reportPredecessor{},
 		Jobs: reportJobs{Since: orNil(i.JobsSince), Q: orNil(i.JobsSearch()), Total: r.Touched.N, Capped: r.Touched.Capped, List: []reportJob{}}}
 	for _, m := range r.Merged {
@@ -140,7 +178,7 @@ func IncidentReportOf(r store.IncidentReport) IncidentReport {
 		out.Timeline = append(out.Timeline, line)
 	}
 	for _, j := range r.Jobs {
-		out.Jobs.List = append(out.Jobs.List, reportJob{decimal(j.ID), j.Kind, j.Queue, string(j.State), j.Generation, j.Attempts})
+		out.Jobs.List = append(out.Jobs.List, reportJob{decimal(j.ID), j.Kind, j.Queue, string(j.State), j.Generation, j.Attempts, j.MaxAttempts})
 	}
 	for _, d := range r.Deeds {
 		out.Deeds = append(out.Deeds, reportDeed{d.Action, d.Actor, orNil(d.Reason), idOrNil(d.Operation), d.Outcome, d.Jobs, d.First, d.Last})
@@ -150,6 +188,17 @@ func IncidentReportOf(r store.IncidentReport) IncidentReport {
 	}
 	for _, s := range r.Similar {
 		out.Similar = append(out.Similar, reportPredecessor{decimal(s.ID), s.OpenedAt, orNil(s.ResolvedAt), s.What})
+	}
+	return out
+}
+
+func chartsOf(t store.Trend) reportCharts {
+	out := reportCharts{Step: int64(max(t.Step, time.Minute) / time.Second), Provisional: t.Provisional, Cut: t.Cut, Steps: []reportTick{}, Drawn: []reportDrawing{}}
+	for _, k := range t.Ticks {
+		out.Steps = append(out.Steps, reportTick{k.At.UTC(), k.Claimed, k.Completed, k.Failed, k.Expired, k.Refused})
+	}
+	for _, c := range reportCharted(t) {
+		out.Drawn = append(out.Drawn, reportDrawing{c.Name, c.Said, c.SVG})
 	}
 	return out
 }
@@ -169,135 +218,44 @@ func WriteIncidentReport(w io.Writer, r store.IncidentReport, format string) err
 
 func incidentMarkdown(r store.IncidentReport) string {
 	var b strings.Builder
-	i, rule := r.Incident, ruleOf(r.Incident)
-	fmt.Fprintf(&b, "# Incident %d: %s\n\n%s\n\n", i.ID, markdown(rule.Title), quoted(i.What))
-	facts := [][]string{
-		{"Scope", markdown(scopeText(i))}, {"Severity", markdown(i.Severity)}, {"State", markdown(string(i.State))},
-		{"Opened", reportTime(i.OpenedAt)}, {"Found last", reportTime(i.FoundAt)},
+	t := TellIncident(r)
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", markdown(t.Title), quoted(t.What))
+	markdownSection(&b, t.Facts)
+	if t.Means != "" {
+		fmt.Fprintf(&b, "%s\n\n", markdown(t.Means))
 	}
-	if !i.ResolvedAt.IsZero() {
-		facts = append(facts, []string{"Resolved", reportTime(i.ResolvedAt) + ", after " + Span(i.ResolvedAt.Sub(i.OpenedAt))})
+	markdownCharts(&b, t)
+	for _, s := range t.Sections {
+		markdownSection(&b, s)
 	}
-	if i.Reopened > 0 {
-		facts = append(facts, []string{"Opened again", Plural(int64(i.Reopened), "time")})
-	}
-	if i.MergedInto != 0 {
-		facts = append(facts, []string{"Part of", "incident " + decimal(i.MergedInto)})
-	}
-	for _, m := range r.Merged {
-		facts = append(facts, []string{"Holds", "incident " + decimal(m.ID) + ": " + markdown(ruleOf(m).Title+", "+scopeText(m))})
-	}
-	for _, h := range r.Holders() {
-		to := "until now"
-		if !h.To.IsZero() {
-			to = "to " + reportTime(h.To)
-		}
-		facts = append(facts, []string{"Held by", markdown(h.By) + ", " + reportTime(h.From) + " " + to})
-	}
-	table(&b, []string{"Fact", "Value"}, facts)
-	if rule.Means != "" {
-		fmt.Fprintf(&b, "%s %s\n\n", markdown(rule.Means), markdown(rule.Do))
-	}
-	reportTimeline(&b, r)
-	reportDeeds(&b, r)
-	reportTouched(&b, r)
-	reportRefusals(&b, r)
-	reportSimilar(&b, r)
-	fmt.Fprintf(&b, "Made at %s. All times are UTC, by the database's clock. Payloads, results and error texts are not part of it.\n", reportTime(r.Now))
+	b.WriteString(markdown(t.Made) + "\n")
 	return b.String()
 }
 
-func reportTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
-
-func reportTimeline(b *strings.Builder, r store.IncidentReport) {
-	b.WriteString("## Timeline\n\n")
-	if r.More {
-		b.WriteString("Earlier entries are left out.\n\n")
+func markdownSection(b *strings.Builder, s ReportSection) {
+	if s.Title != "" {
+		b.WriteString("## " + markdown(s.Title) + "\n\n")
 	}
-	var rows [][]string
-	for _, l := range r.Line {
-		what, by := lineTitle(l), markdown(l.Actor)
-		if l.Type != "" {
-			by = "the log"
-			what += " within a minute"
-		}
-		if l.Of != 0 && l.Of != r.Incident.ID {
-			what += " (incident " + decimal(l.Of) + ")"
-		}
-		if !l.Until.IsZero() {
-			what += " until " + reportTime(l.Until)
-		}
-		rows = append(rows, []string{reportTime(l.At), markdown(what), by, markdown(l.Reason)})
+	if s.Note != "" {
+		b.WriteString(markdown(s.Note) + "\n\n")
 	}
-	table(b, []string{"At", "What", "By", "Words"}, rows)
-}
-
-func reportDeeds(b *strings.Builder, r store.IncidentReport) {
-	b.WriteString("## What was done with its jobs\n\n")
-	if len(r.Deeds) == 0 {
-		b.WriteString("Nothing by an operator.\n\n")
+	if len(s.Rows) == 0 {
 		return
 	}
-	var rows [][]string
-	for _, d := range r.Deeds {
-		by := markdown(d.Actor)
-		if d.Operation != 0 {
-			by += ", operation " + decimal(d.Operation)
+	rows := make([][]string, len(s.Rows))
+	for n, row := range s.Rows {
+		for _, cell := range row {
+			rows[n] = append(rows[n], markdown(cell))
 		}
-		rows = append(rows, []string{reportTime(d.First), reportTime(d.Last), markdown(d.Action + ", " + d.Outcome), Plural(d.Jobs, "job"), by, markdown(d.Reason)})
 	}
-	table(b, []string{"From", "To", "What", "Jobs", "By", "Words"}, rows)
+	table(b, s.Head, rows)
 }
 
-func reportTouched(b *strings.Builder, r store.IncidentReport) {
-	b.WriteString("## Jobs that it touched\n\n")
-	i := r.Incident
-	if i.JobsSince.IsZero() {
-		b.WriteString("None are kept.")
-		if i.Search != "" {
-			b.WriteString(" The search " + markdown(i.Search) + " finds those of its rule as they are now.")
-		}
-		b.WriteString("\n\n")
-		return
+// markdownCharts draws what happened. The pictures are in the file itself; a
+// reader that shows none shows their words instead.
+func markdownCharts(b *strings.Builder, t IncidentTelling) {
+	b.WriteString("## " + t.ChartsTitle + "\n\n" + t.Around + "\n\n")
+	for _, c := range t.Charts {
+		fmt.Fprintf(b, "![%s](data:image/svg+xml;base64,%s)\n\n%s\n\n", c.Said, base64.StdEncoding.EncodeToString([]byte(c.SVG)), c.Said)
 	}
-	fmt.Fprintf(b, "%s since %s", CountText(r.Touched), reportTime(i.JobsSince))
-	if int64(len(r.Jobs)) < r.Touched.N {
-		fmt.Fprintf(b, ", of which these are the first %s that are still there; the search incident:%d finds all", Grouped(int64(len(r.Jobs))), i.ID)
-	}
-	b.WriteString(". They are told as they are now.\n\n")
-	var rows [][]string
-	for _, j := range r.Jobs {
-		rows = append(rows, []string{decimal(j.ID), markdown(j.Kind), markdown(j.Queue), string(j.State), decimal(j.Generation), fmt.Sprintf("%d of %d", j.Attempts, j.MaxAttempts)})
-	}
-	if len(rows) > 0 {
-		table(b, []string{"Job", "Kind", "Queue", "State", "Generation", "Attempts"}, rows)
-	}
-}
-
-func reportRefusals(b *strings.Builder, r store.IncidentReport) {
-	if len(r.Refused) == 0 {
-		return
-	}
-	b.WriteString("## Writes of its attempts that were refused\n\n")
-	var rows [][]string
-	for _, t := range r.Refused {
-		rows = append(rows, []string{reportTime(t.At), decimal(t.JobID), decimal(t.Generation), markdown(string(t.Op)), markdown(t.Reason), markdown(t.Worker)})
-	}
-	table(b, []string{"At", "Job", "Generation", "Write", "Refused as", "Worker"}, rows)
-}
-
-func reportSimilar(b *strings.Builder, r store.IncidentReport) {
-	if len(r.Similar) == 0 {
-		return
-	}
-	b.WriteString("## The same before\n\n")
-	var rows [][]string
-	for _, s := range r.Similar {
-		ended := ""
-		if !s.ResolvedAt.IsZero() {
-			ended = reportTime(s.ResolvedAt)
-		}
-		rows = append(rows, []string{decimal(s.ID), reportTime(s.OpenedAt), ended, markdown(s.What)})
-	}
-	table(b, []string{"Incident", "Opened", "Resolved", "What"}, rows)
 }

@@ -20,7 +20,8 @@ func markdown(words string) string {
 		case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
 			b.WriteRune(utf8.RuneError)
 		case strings.ContainsRune("\\`*_[]<>#|&~!^$@{}", r),
-			!begun && strings.ContainsRune("-+=.)", r),
+			i == 0 && strings.ContainsRune("-+=", r),
+			!begun && strings.ContainsRune(".)", r),
 			r == ':' && strings.HasPrefix(strings.TrimSpace(words)[i:], "://"),
 			r == '.' && endsInWWW(b.String()):
 			b.WriteByte('\\')

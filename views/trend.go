@@ -73,6 +73,41 @@ func (l trendLine) said(t store.Trend) string {
 	return fmt.Sprintf("%s by the minute: %s within the hour, most at %s UTC: %s", l.Name, Grouped(l.total(t)), at.Format("15:04"), Grouped(most))
 }
 
+// saidOf is a chart of any stretch of time in words.
+func (l trendLine) saidOf(t store.Trend) string {
+	most, at := l.most(t)
+	if most == 0 {
+		return l.Name + ": none, " + stretchText(t)
+	}
+	return fmt.Sprintf("%s: %s, %s, most from %s on: %s", l.Name, Grouped(l.total(t)), stretchText(t), minuteOf(at), Grouped(most))
+}
+
+// stretchText says from when on a chart tells and in which steps.
+func stretchText(t store.Trend) string {
+	if len(t.Ticks) == 0 {
+		return "of no time"
+	}
+	every := "minute"
+	if t.Step > time.Minute {
+		every = Span(t.Step)
+	}
+	first, last := t.Ticks[0].At, t.Ticks[len(t.Ticks)-1].At
+	return "by the " + every + " from " + minuteOf(first) + " to " + minuteOf(last.Add(max(t.Step, time.Minute))) + " UTC"
+}
+
+func minuteOf(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
+
+// svg is the chart as a file of its own, which needs no page around it: its
+// colours are in it, and its words are its title.
+func (l trendLine) svg(t store.Trend) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 244 46" width="488" height="92" role="img"><title>%s</title><path d="M0 45.5H244" fill="none" stroke="#868f9c"/><path d="%s" fill="%s"/></svg>`,
+		l.saidOf(t), l.bars(t), chartInks[l.Tone])
+}
+
+// chartInks are the colours of charts outside of pages: those that can be read on
+// white and on black.
+var chartInks = map[Tone]string{ToneRun: "#3f7be0", ToneOK: "#23915c", ToneBad: "#d9483f", ToneRetry: "#b87515", ToneStale: "#c9359c"}
+
 // change compares the window with the one before it.
 func (l trendLine) change(t store.Trend) string {
 	steps := int(store.HomeWindow / time.Minute)

@@ -28,10 +28,7 @@ func formUpTo(c echo.Context, limit int64) (url.Values, error) {
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, limit)
 	r.URL.RawQuery = ""
 	if err := r.ParseForm(); err != nil {
-		if p := explain(err); p.Status == http.StatusRequestEntityTooLarge {
-			return nil, err
-		}
-		return nil, &problem{Status: 400, Code: "invalid_form", Message: "The form cannot be read."}
+		return nil, formError(err)
 	}
 	for name, values := range r.PostForm {
 		if len(values) > 1 {
@@ -39,6 +36,14 @@ func formUpTo(c echo.Context, limit int64) (url.Values, error) {
 		}
 	}
 	return r.PostForm, nil
+}
+
+// formError is what is said of a form that cannot be read to its end.
+func formError(err error) error {
+	if explain(err).Status == http.StatusRequestEntityTooLarge {
+		return err
+	}
+	return &problem{Status: 400, Code: "invalid_form", Message: "The form cannot be read."}
 }
 
 func expectType(r *http.Request, want string) error {

@@ -72,6 +72,9 @@ var rules = map[string]rule{
 	"POST " + routeAPIIncidentChange:    onAll,
 	"GET " + views.RouteIncidentReport:  look,
 	"GET " + routeAPIIncidentReport:     look,
+	"GET " + views.RouteIncidentReplay:  look,
+	"POST " + views.RouteIncidentReplay: look, // nothing of it is kept
+	"POST " + routeAPIReplay:            look,
 
 	"GET " + views.RouteOperations:        look,
 	"POST " + views.RouteOperations:       inBulk,

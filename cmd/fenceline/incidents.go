@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/fenceline/fenceline/store/detect"
 )
@@ -25,7 +23,7 @@ type incidentsCmd struct {
 	Try     incidentsTryCmd     `cmd:"" help:"Send a test to who is told of incidents."`
 
 	Record incidentsRecordCmd `cmd:"" help:"Write the end of the log to standard output, to be replayed elsewhere. It holds no payload and no operator's words."`
-	Replay incidentsReplayCmd `cmd:"" help:"Run the rules over a recorded log and tell what they would have found, and when. Needs no database."`
+	Replay incidentsReplayCmd `cmd:"" help:"Tell a report that was exported as JSON, or run the rules over a recorded log and tell what they would have found, and when. Needs no database and changes nothing."`
 }
 
 type incidentsRecordCmd struct {
@@ -79,52 +77,4 @@ func (t thresholds) read() detect.Thresholds {
 		_ = out.Set(s.Name, s.Value)
 	}
 	return out
-}
-
-type incidentsReplayCmd struct {
-	File string `arg:"" help:"A recorded log, - for standard input."`
-	thresholds
-}
-
-type eventJSON struct {
-	At       time.Time       `json:"at"`
-	Event    string          `json:"event"` // opened or resolved
-	Rule     string          `json:"rule"`
-	Scope    string          `json:"scope"`
-	Severity detect.Severity `json:"severity"`
-	What     string          `json:"what"`
-}
-
-// Run replays a file.
-func (c *incidentsReplayCmd) Run(a *app) error {
-	in := a.in
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
-	}
-	log, err := detect.Read(in)
-	if err != nil {
-		return err
-	}
-	events := []eventJSON{}
-	for _, e := range detect.Replay(log, c.read()) {
-		what := "resolved"
-		if e.Opened {
-			what = "opened"
-		}
-		events = append(events, eventJSON{e.At.UTC(), what, e.Finding.Rule, e.Finding.Scope, e.Finding.Severity, e.Finding.What})
-	}
-	if a.json {
-		return a.printJSON(map[string]any{"transitions": len(log), "events": events})
-	}
-	for _, e := range events {
-		if err := a.printf("%s  %-8s  %-6s  %s %s: %s\n", e.At.Format("2006-01-02 15:04:05"), e.Event, e.Severity, e.Rule, oneLine(e.Scope), oneLine(e.What)); err != nil {
-			return err
-		}
-	}
-	return a.printf("%d transitions, %d events.\n", len(log), len(events))
 }

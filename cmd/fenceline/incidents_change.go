@@ -36,7 +36,7 @@ func (a *app) printIncident(i store.Incident) error {
 	if owner == "" {
 		owner = "nobody"
 	}
-	return a.printf("%d  %s  %s  %s %s  revision %d, %s: %s\n", i.ID, i.State, i.Severity, i.Rule, oneLine(i.Scope), i.Revision, oneLine(owner), oneLine(i.What))
+	return a.printf("%d  %s  %s  %s  revision %d, %s: %s\n", i.ID, i.State, i.Severity, ruleScope(i.Rule, i.Scope), i.Revision, oneLine(owner), oneLine(i.What))
 }
 
 // Run lists what is not resolved, and what was of late.

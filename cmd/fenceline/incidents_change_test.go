@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -42,5 +44,24 @@ func TestIncidentsAreTakenMergedAndReportedOnFromTheCommandLine(t *testing.T) {
 		t.Fatalf("the report holds %d jobs", len(jobs))
 	}
 	same(t, "the job", jobs[0].(map[string]any)["id"], fmt.Sprint(job))
+	file := filepath.Join(t.TempDir(), "incident.json")
+	exported := verb("report", "1", "--json").wants(t, exitOK).out
+	if err := os.WriteFile(file, []byte(exported), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offline := func(args ...string) result {
+		return runWith(t, nil, exported, append([]string{"incidents", "replay"}, args...)...)
+	}
+	told := offline(file).wants(t, exitOK).out
+	for _, words := range []string{"Incident 1: ", "one cause", "a lease ran out", "opened", "took in", "Expiries     1", "Made at"} {
+		if !strings.Contains(told, words) {
+			t.Errorf("the report that was read again does not say %q:\n%s", words, told)
+		}
+	}
+	same(t, "the report read again", strings.Join(strings.Fields(offline("-", "--json").wants(t, exitOK).out), ""), strings.Join(strings.Fields(exported), ""))
+	if err := os.WriteFile(file, []byte(strings.Replace(exported, `"id": "1"`, `"id": "one"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offline(file).complains(t, exitUsage, "incident.json: id: must be an id")
 	verb("report", "9").complains(t, exitRefused, "incident 9")
 }

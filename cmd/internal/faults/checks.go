@@ -14,7 +14,7 @@ import (
 // FuzzTargets are the fuzz functions for what clients send, by package.
 var FuzzTargets = []struct{ Package, Name string }{
 	{"./web", "FuzzBody"}, {"./web", "FuzzForm"}, {"./web", "FuzzQuery"}, {"./web", "FuzzLastEventID"}, {"./web", "FuzzHost"},
-	{"./cmd/fenceline", "FuzzLine"}, {"./store", "FuzzCheckJSON"},
+	{"./web", "FuzzReplay"}, {"./views", "FuzzReadIncidentReport"}, {"./cmd/fenceline", "FuzzLine"}, {"./store", "FuzzCheckJSON"},
 }
 
 // Checks runs the proofs that need no faults, through the go command: random
