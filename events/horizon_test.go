@@ -63,6 +63,7 @@ func TestEveryPositionIsSafeToResumeFrom(t *testing.T) {
 	f := open(t)
 	hub := f.live(events.Config{PingEvery: 5 * time.Millisecond})
 	jobs := f.enqueue(40) // more than the hub asks about one by one
+	const renewals = 40   // so many that the position moves often where they take little time
 	r := f.watch(hub, jobs, fromStart(jobs...))
 	type mark struct {
 		position uint64
@@ -72,9 +73,9 @@ func TestEveryPositionIsSafeToResumeFrom(t *testing.T) {
 	var order [][2]int64
 	stop := make(chan error, 4)
 	for range 4 {
-		go func() { stop <- work(f.ctx, f.Store, 3, 10) }()
+		go func() { stop <- work(f.ctx, f.Store, 3, renewals) }()
 	}
-	total := 40 * 13
+	total := len(jobs) * (3 + renewals)
 	late := time.After(patience)
 	for n := 0; n < total; {
 		select {
