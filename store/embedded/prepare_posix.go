@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,9 +30,18 @@ func (l layout) prepare() error {
 	return nil
 }
 
-// own takes the lock on the directory, which is held until the returned file
-// is closed or this process dies.
-func (l layout) own() (*os.File, error) {
+// ownership is the lock on a directory.
+type ownership struct{ file *os.File }
+
+// Close gives the lock back at once. Closing the file alone would leave it to
+// the children that are being forked at the moment, until each runs its program.
+func (o ownership) Close() error {
+	return errors.Join(syscall.Flock(int(o.file.Fd()), syscall.LOCK_UN), o.file.Close())
+}
+
+// own takes the lock on the directory, which is held until it is closed or this
+// process dies.
+func (l layout) own() (io.Closer, error) {
 	f, err := l.openFile(l.lock(), os.O_RDWR)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("data directory %s belongs to another user; run as that user or name another directory: %w", l.dir, err)
@@ -52,7 +62,7 @@ func (l layout) own() (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("write %s: %w", l.lock(), err)
 	}
-	return f, nil
+	return ownership{f}, nil
 }
 
 func writeAt(f *os.File, text string) error {

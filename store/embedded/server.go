@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -17,7 +18,7 @@ type Server struct {
 	dir     string
 	runDir  string
 	child   *child
-	lock    *os.File
+	lock    io.Closer // the right to the data directory
 	log     *slog.Logger
 	stopped atomic.Bool
 }

@@ -53,5 +53,5 @@ func hold(dataDir string, how int) (release func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	return func() { f.Close() }, nil
+	return func() { ownership{f}.Close() }, nil
 }

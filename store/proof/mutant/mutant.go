@@ -122,7 +122,7 @@ var All = []Mutant{
 	{Rule: "claim: locks the row", In: InClaim, Edits: []string{skipLocked, ""}},
 	{Rule: "claim: available only", In: InClaim, Edits: []string{"where j.state = 'available'", "where j.state in ('available', 'running')"}},
 	{Rule: "claim: of its queue", In: InClaim, Edits: []string{"and j.queue = $1", "and $1::text is not null"}},
-	{Rule: "claim: of handled kinds", In: InClaim, Edits: []string{"and j.kind = any ($2::text[])", ""}},
+	{Rule: "claim: of handled kinds", In: InClaim, Edits: []string{"and array_position((select a.kinds from admitted a), j.kind) is not null", ""}},
 	{Rule: "claim: raises the generation", In: InClaim, Edits: []string{"c.generation + 1", "greatest(c.generation, 1)"}},
 	{Rule: "claim: charges the budget", In: InClaim, Edits: []string{"c.attempts_used + 1", "c.attempts_used"}},
 	{Rule: "claim: takes the budget with the count", In: InClaim, Edits: []string{"max_attempts = c.max_attempts,", ""}},
