@@ -37,12 +37,9 @@ func (h Held) Tight(n int) bool {
 // each job, and alone where no job was claimed.
 func collectClaimed(rows pgx.Rows) (claimed []Claimed, held Held, err error) {
 	defer rows.Close()
+	var again float64
+	ahead := []any{&held.Allowed, &held.By, &held.Full, &again, nil}
 	for rows.Next() {
-		var again float64
-		ahead := []any{&held.Allowed, &held.By, &held.Full, &again, nil}
-		if len(claimed) > 0 {
-			clear(ahead) // the same in every row
-		}
 		if rows.RawValues()[len(ahead)] == nil {
 			err = rows.Scan(append(ahead, make([]any, len(rows.RawValues())-len(ahead))...)...)
 		} else {
@@ -50,13 +47,12 @@ func collectClaimed(rows pgx.Rows) (claimed []Claimed, held Held, err error) {
 			c, err = scanClaimed(behind{rows, ahead})
 			claimed = append(claimed, c)
 		}
-		if len(claimed) <= 1 {
-			held.Again = time.Duration(again * float64(time.Second))
-		}
 		if err != nil {
 			return nil, Held{}, err
 		}
+		clear(ahead) // the same in every row
 	}
+	held.Again = time.Duration(again * float64(time.Second))
 	return claimed, held, rows.Err()
 }
 
