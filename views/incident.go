@@ -3,7 +3,9 @@ package views
 import (
 	"cmp"
 	"net/url"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -58,6 +60,15 @@ func (p ReplayPage) incident() IncidentPage {
 	f := p.Frame
 	f.Now = p.Report.Now
 	return IncidentPage{Frame: f, View: p.Report.IncidentView, Offline: true}
+}
+
+// cellClass keeps what is short, as times and names mostly are, on one line: next
+// to long words that may break anywhere it would be broken at every letter.
+func cellClass(cell string) string {
+	if utf8.RuneCountInString(cell) <= 40 && !strings.Contains(cell, "\n") {
+		return "short"
+	}
+	return "wrap"
 }
 
 // severity is what the form offers: as it was chosen, else as it is.

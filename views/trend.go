@@ -87,12 +87,12 @@ func stretchText(t store.Trend) string {
 	if len(t.Ticks) == 0 {
 		return "of no time"
 	}
-	every := "minute"
+	every := "by the minute"
 	if t.Step > time.Minute {
-		every = Span(t.Step)
+		every = "in steps of " + Span(t.Step)
 	}
 	first, last := t.Ticks[0].At, t.Ticks[len(t.Ticks)-1].At
-	return "by the " + every + " from " + minuteOf(first) + " to " + minuteOf(last.Add(max(t.Step, time.Minute))) + " UTC"
+	return every + " from " + minuteOf(first) + " to " + minuteOf(last.Add(max(t.Step, time.Minute))) + " UTC"
 }
 
 func minuteOf(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
