@@ -63,6 +63,7 @@ function patch(html) {
 
 let reading = null; // the reading under way
 let once = false; // another one was asked for meanwhile
+let since = null; // the patches that came since the page was asked for
 
 // refetch reads the page again and makes this one like it.
 export async function refetch() {
@@ -82,6 +83,7 @@ export async function refetch() {
 }
 
 async function read() {
+  since = [];
   try {
     const answer = await fetch(location.href, { cache: 'no-store', headers: { Accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
@@ -96,9 +98,13 @@ async function read() {
     clock.set(main.dataset.now);
     clock.localise(main);
     document.title = page.title;
+    // They may tell what was not yet so when the page was made.
+    since.forEach(patch);
     return true;
   } catch {
     return false;
+  } finally {
+    since = null;
   }
 }
 
@@ -113,8 +119,10 @@ function beat(data) {
 }
 
 function heard({ type, data }) {
-  if (type === 'patch') patch(data);
-  else if (type === 'resync') refetch();
+  if (type === 'patch') {
+    since?.push(data);
+    patch(data);
+  } else if (type === 'resync') refetch();
   else if (type === 'state') line = line === 'out' && data !== 'live' ? line : data;
   else if (type === 'lost') join().then(refetch);
   else beat(data);

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views/chrometest"
@@ -22,6 +23,36 @@ func TestClaimRenewalAndCompletionArriveOnAnOpenPage(t *testing.T) {
 	arrived := rows(tab)
 	tab.Load(s.url + jobPath(id))
 	s.same("the rows after a reload", rows(tab), arrived)
+}
+
+// A page that reads itself again may be answered after the stream told more
+// than the answer holds.
+func TestALateAnswerDoesNotTakeBackWhatTheStreamTold(t *testing.T) {
+	s := open(t)
+	id := s.enqueue(store.Request{Kind: "report"})
+	c := s.claim("report", time.Minute)
+	tab := s.visit(jobPath(id))
+	tab.Until(badge + ` === 'running'`)
+	tab.Live()
+	chrometest.Eval[any](tab, `(ask => {
+		window.fetch = async (...what) => {
+			const answer = await ask(...what);
+			window.answered = true;
+			await new Promise(done => { window.deliver = done });
+			return answer;
+		};
+		dispatchEvent(new Event('lease-passed'));
+	})(window.fetch)`)
+	tab.Until(`window.answered`)
+	s.complete(c, `{}`)
+	tab.Until(badge + ` === 'completed' && document.querySelector('.lane .end.ok')`)
+	// Whatever the answer takes back is seen before anything else is drawn.
+	taken := chrometest.Eval[string](tab, `new Promise(done => {
+		new MutationObserver(() => done(`+badge+` + ' ' + `+lastRow+` + ' ' + document.querySelectorAll('.lane .end.ok').length))
+			.observe(document.getElementById('main'), {attributes: true, attributeFilter: ['data-now']});
+		window.deliver();
+	})`)
+	s.same("the page when the answer has come", taken, "completed completed 1")
 }
 
 func TestAnOpenListAndTheTriagePageFollowTheJobsOfAWorker(t *testing.T) {
