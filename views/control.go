@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -54,14 +55,13 @@ var pauseLengths = []choice{
 
 var ratePeriods = []choice{{"1s", "second"}, {"1m", "minute"}, {"1h", "hour"}, {"24h", "day"}}
 
-// periods are the times a rate can have, the present one included.
-func (f ControlForm) periods() []choice {
-	for _, p := range ratePeriods {
-		if p.value == f.Per {
-			return ratePeriods
-		}
+// with returns choices, and before them the present value where it is none of
+// them.
+func with(choices []choice, value string) []choice {
+	if slices.ContainsFunc(choices, func(c choice) bool { return c.value == value }) {
+		return choices
 	}
-	return append([]choice{{f.Per, f.Per}}, ratePeriods...)
+	return append([]choice{{value, value}}, choices...)
 }
 
 // periodValue writes a time as the choices do.

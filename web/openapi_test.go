@@ -313,6 +313,10 @@ func TestQueuesKindsAndWorkersOfEveryNameAnswerAsTheDocumentSays(t *testing.T) {
 	if got := want(t, c.post("/queues/limit", form), 409); !strings.Contains(got.body, ">typed reason</textarea>") || !strings.Contains(got.body, `name="seen" value="2"`) {
 		t.Errorf("%s", excerpt(got.body))
 	}
+	form.Set("for", "90m")
+	if got := want(t, c.post("/queues/pause", form), 409); !strings.Contains(got.body, `<option value="90m" selected`) {
+		t.Errorf("the time that was asked for is gone: %s", excerpt(got.body))
+	}
 	form.Set("concurrency", "many")
 	if got := want(t, c.post("/queues/limit", form), 422); !strings.Contains(got.body, "concurrency") {
 		t.Errorf("%s", excerpt(got.body))

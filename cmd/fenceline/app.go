@@ -63,7 +63,10 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		return exitUsage
 	}
 	if len(args) == 0 {
-		args = []string{"--help"}
+		args = []string{"help"}
+	}
+	if args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	if err := checkText(args); err != nil {
 		return c.report(io, err)

@@ -126,6 +126,9 @@ func TestHelpIsPrintedForEveryVerb(t *testing.T) {
 	if bare := runWith(t, nil, "").wants(t, exitOK); bare.out != top.out {
 		t.Error("without arguments the help is another one")
 	}
+	if asked := runWith(t, nil, "", "help", "jobs", "list").wants(t, exitOK); asked.out != runWith(t, nil, "", "jobs", "list", "--help").out {
+		t.Error("the help that is asked for by a word is another one")
+	}
 	for _, verb := range []string{"serve", "worker", "migrate", "enqueue", "jobs list", "jobs show", "jobs requeue",
 		"jobs terminate", "operations preview", "operations confirm", "operations list", "operations show", "operations skipped", "operations pause",
 		"operations resume", "operations cancel", "queues list", "queues pause", "queues resume", "queues limit", "workers list", "workers drain", "workers resume", "verify", "doctor", "drill", "bench", "version"} {
