@@ -49,7 +49,11 @@ func (s *Stage) Play(ctx context.Context, script Script) (*History, error) {
 		return nil, err
 	}
 	h.judge()
-	if h.Job.State.Terminal() && len(h.Broken) == 0 && !h.lost() {
+	if h.lost() {
+		if err := s.settle(ctx); err != nil {
+			return nil, err
+		}
+	} else if h.Job.State.Terminal() && len(h.Broken) == 0 {
 		return h, nil
 	}
 	return h, s.tidy(ctx)

@@ -104,6 +104,23 @@ func (s *Stage) tidy(ctx context.Context) error {
 	return err
 }
 
+// settle waits until no call whose answer was lost can happen any more: its
+// session has left the server. On a busy machine a claim may otherwise be read
+// from its socket when the next history has begun, and take that one's job.
+func (s *Stage) settle(ctx context.Context) error {
+	for {
+		general, renewals := s.store.Connections()
+		var sessions int32
+		err := s.owner.QueryRow(ctx, `select count(*) from pg_stat_activity
+			where datname = current_database() and application_name = 'fenceline'`).Scan(&sessions)
+		given := general.AcquiredConns() + renewals.AcquiredConns() // back only when they are closed
+		if err != nil || given == 0 && sessions <= general.TotalConns()+renewals.TotalConns() {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // names turns attempts' numbers into ids and back, for one history.
 type names struct{ salt uint64 }
 
