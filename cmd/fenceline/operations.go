@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
-	"github.com/fenceline/fenceline/store/search"
 )
 
 // operationsCmd holds the verbs for actions on many jobs.
@@ -24,84 +22,6 @@ type operationsCmd struct {
 	Pause   operationsPauseCmd   `cmd:"" help:"Stop an operation between two steps."`
 	Resume  operationsResumeCmd  `cmd:"" help:"Go on with one that is paused or was halted."`
 	Cancel  operationsCancelCmd  `cmd:"" help:"End an operation. What was done stays done."`
-}
-
-type operationsPreviewCmd struct {
-	database
-	Action string   `arg:"" help:"requeue or terminate."`
-	Search *string  `name:"search" placeholder:"SEARCH" help:"All jobs that the search selects, as in kind:report state:discarded older:1h. Empty selects every job."`
-	Jobs   []string `name:"job" placeholder:"ID[@REVISION]" sep:"none" help:"This job; may be repeated. With the revision that you looked at, as in 7@3, it is left alone if it has changed since; without one it is taken as it is now."`
-}
-
-// Run takes the snapshot and prints it.
-func (c *operationsPreviewCmd) Run(ctx context.Context, a *app) error {
-	switch {
-	case c.Action != string(store.ActionRequeue) && c.Action != string(store.ActionTerminate):
-		return usagef("the action must be requeue or terminate, not %q", c.Action)
-	case (c.Search == nil) == (len(c.Jobs) == 0):
-		return usagef("--search or --job is required, and only one of them")
-	}
-	r := store.OperationRequest{Action: store.Action(c.Action), Actor: actor()}
-	if c.Search != nil {
-		q, err := search.Parse(*c.Search)
-		if err != nil {
-			return usagef("--search: %s", err)
-		}
-		r.Filter.Query = q
-	}
-	for _, text := range c.Jobs {
-		t, err := ticked(text)
-		if err != nil {
-			return err
-		}
-		r.Ticked = append(r.Ticked, t)
-	}
-	return c.with(ctx, a, func(st *store.Store) error {
-		if err := c.look(ctx, st, &r); err != nil {
-			return err
-		}
-		o, err := st.PreviewOperation(ctx, r)
-		if err != nil {
-			return named(err)
-		}
-		v, err := st.OperationView(ctx, o.ID)
-		if err != nil {
-			return err
-		}
-		return printOperation(a, v)
-	})
-}
-
-// ticked reads a job that is named; its revision is 0 where none was seen.
-func ticked(text string) (t store.Ticked, err error) {
-	id, seen, bound := strings.Cut(text, "@")
-	if t.JobID, err = strconv.ParseInt(id, 10, 64); err == nil && bound {
-		t.Revision, err = strconv.ParseInt(seen, 10, 64)
-	}
-	if err != nil || t.JobID < 1 || bound && t.Revision < 1 {
-		return t, usagef("--job: %q must be a job's id, as in 7, or an id and the revision that you looked at, as in 7@3", text)
-	}
-	return t, nil
-}
-
-// look reads the jobs that are named by their ids alone, and keeps a search in args.
-func (c *operationsPreviewCmd) look(ctx context.Context, st *store.Store, r *store.OperationRequest) error {
-	for i, t := range r.Ticked {
-		if t.Revision != 0 {
-			continue
-		}
-		j, err := st.Job(ctx, t.JobID)
-		if err != nil {
-			return aboutJob(t.JobID, err)
-		}
-		r.Ticked[i].Revision = j.Revision
-	}
-	if !r.Filter.Query.InArgs() {
-		return nil
-	}
-	kept, err := st.KeepSearch(ctx, r.Filter.Query, actor())
-	r.Search = kept
-	return err
 }
 
 type operationsListCmd struct{ database }
@@ -194,118 +114,6 @@ func (c *operationsSkippedCmd) Run(ctx context.Context, a *app) error {
 		}
 		return a.printf("There are more: --after %s\n", next)
 	})
-}
-
-// changeOperation is a change of an operation, bound to what was seen.
-type changeOperation struct {
-	oneOperation
-	Reason string `name:"reason" placeholder:"TEXT" help:"Why. It is kept in the audit."`
-	Seen   *int64 `name:"seen" placeholder:"REVISION" help:"The revision that you looked at: what has changed since is left alone. Without it what is there is read first and changed only if it does not change in between."`
-}
-
-// rules say how an operation is carried on.
-type rules struct {
-	Pace      int `name:"pace" placeholder:"N" help:"At most so many jobs a minute. Without it they go as fast as they can."`
-	HaltAbove int `name:"halt-above" placeholder:"PERCENT" help:"Halt when more than this percentage of the requeued jobs fails again with the same error, from 10 jobs on."`
-}
-
-func (r rules) check() error {
-	switch {
-	case r.Pace < 0 || r.Pace > store.MaxPace:
-		return usagef("--pace: must be between 1 and %d", store.MaxPace)
-	case r.HaltAbove < 0 || r.HaltAbove > 99:
-		return usagef("--halt-above: must be between 1 and 99")
-	}
-	return nil
-}
-
-type operationsConfirmCmd struct {
-	changeOperation
-	rules
-}
-
-// Run confirms. A repeat is told so and does nothing.
-func (c *operationsConfirmCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, c.rules, func(st *store.Store, p store.OperationParams) (store.Operation, bool, error) {
-		return st.ConfirmOperation(ctx, p)
-	})
-}
-
-type operationsPauseCmd struct{ changeOperation }
-
-// Run pauses.
-func (c *operationsPauseCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, rules{}, unrepeated(ctx, (*store.Store).PauseOperation))
-}
-
-type operationsResumeCmd struct {
-	changeOperation
-	rules
-}
-
-// Run resumes.
-func (c *operationsResumeCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, c.rules, unrepeated(ctx, (*store.Store).ResumeOperation))
-}
-
-type operationsCancelCmd struct{ changeOperation }
-
-// Run cancels.
-func (c *operationsCancelCmd) Run(ctx context.Context, a *app) error {
-	return c.change(ctx, a, rules{}, unrepeated(ctx, (*store.Store).CancelOperation))
-}
-
-type operationChange func(*store.Store, store.OperationParams) (store.Operation, bool, error)
-
-// unrepeated is a change that cannot be a repeat.
-func unrepeated(ctx context.Context, do func(*store.Store, context.Context, store.OperationParams) (store.Operation, error)) operationChange {
-	return func(st *store.Store, p store.OperationParams) (store.Operation, bool, error) {
-		o, err := do(st, ctx, p)
-		return o, false, err
-	}
-}
-
-func (c *changeOperation) change(ctx context.Context, a *app, r rules, do operationChange) error {
-	if c.Reason == "" {
-		return usagef("--reason: is required; say why, for those who read the audit later")
-	}
-	if c.Seen != nil && *c.Seen < 1 {
-		return usagef("--seen: must be the revision that `fenceline operations show %d` printed", c.ID)
-	}
-	if err := r.check(); err != nil {
-		return err
-	}
-	return c.with(ctx, a, func(st *store.Store) error {
-		p := store.OperationParams{ID: c.ID, Actor: actor(), Reason: c.Reason, Rules: store.Rules{Pace: r.Pace, HaltAbove: r.HaltAbove}}
-		if c.Seen != nil {
-			p.Seen = *c.Seen
-		} else {
-			o, err := st.Operation(ctx, c.ID)
-			if err != nil {
-				return aboutOperation(c.ID, err)
-			}
-			p.Seen = o.Revision
-		}
-		o, repeated, err := do(st, p)
-		var conflict *store.OperationConflictError
-		switch {
-		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "operation", operationOf(conflict.Operation))
-		case err != nil:
-			return aboutOperation(c.ID, named(err))
-		case a.json:
-			return a.printJSON(operationOf(o))
-		case repeated:
-			return a.printf("Operation %d had been confirmed before, by %s; nothing was done twice. It is %s.\n", o.ID, oneLine(o.ConfirmedBy), o.State)
-		}
-		return a.printf("Operation %d is %s (revision %d).\n", o.ID, o.State, o.Revision)
-	})
-}
-
-// refusedJSON shows what is there now, and fails.
-func refusedJSON(a *app, code string, conflict error, what string, now any) error {
-	err := a.printJSON(map[string]any{"error": map[string]any{"code": code, "message": conflict.Error(), what: now}})
-	return errors.Join(err, fmt.Errorf("%w", conflict))
 }
 
 // aboutOperation says which operation an error is about.
