@@ -32,7 +32,8 @@ var ErrSchema = errors.New("the database schema does not fit this program")
 // Migrate brings the schema to this program's version. url must name a role
 // that owns the schema or may create it, over a direct connection (a
 // transaction pooler cannot hold the lock). Any number of processes may call
-// it at once: one works, the others wait and then find nothing to do.
+// it at once: one works, the others wait and then find nothing to do. The error
+// is an [ErrServer] where the server must not be used.
 func Migrate(ctx context.Context, url string) error {
 	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Up(ctx); return err })
 }
@@ -53,6 +54,7 @@ func migrate(ctx context.Context, url string, step func(*goose.Provider) error) 
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectPatience
 	}
+	cfg.ValidateConnect = checked(cfg.ValidateConnect)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)

@@ -123,6 +123,7 @@ const actAs = `case when current_setting('server_version_num')::int >= 160000 th
 // what it is. Nothing here is session state that the protocol relies on: the
 // guards hold without it.
 func prepare(ctx context.Context, conn *pgx.ConnConfig, cfg Config) error {
+	conn.ValidateConnect = checked(conn.ValidateConnect)
 	conn.Tracer = patience(cfg.StatementTimeout + answerPatience)
 	if conn.ConnectTimeout == 0 {
 		conn.ConnectTimeout = connectPatience

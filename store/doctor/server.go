@@ -28,6 +28,8 @@ func judgeVersion(number int, text string) Finding {
 	switch {
 	case number < oldestServer:
 		return fail(name, "Use PostgreSQL 14 or newer.", "PostgreSQL %s.", text)
+	case store.CheckServer(text) != nil:
+		return fail(name, "Update the server to PostgreSQL 18.2 or newer.", "PostgreSQL %s loses changes of batches that overlap; Fenceline does not connect to it.", text)
 	case number/10000 > newestServer/10000:
 		return warn(name, "Fenceline was tested up to PostgreSQL 18; look for a newer Fenceline.", "PostgreSQL %s.", text)
 	}

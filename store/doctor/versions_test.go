@@ -11,6 +11,9 @@ func TestServersOutsideTheTestedVersionsAreTold(t *testing.T) {
 			t.Errorf("%d: %+v", number, f)
 		}
 	}
+	if f := judgeVersion(180001, "18.1"); f.Status != Fail {
+		t.Errorf("a release that loses changes: %+v", f)
+	}
 }
 
 func TestATransactionTimeoutShorterThanAStatementIsTold(t *testing.T) {
