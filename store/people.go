@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
@@ -133,6 +132,10 @@ type Person struct {
 
 const maxPersonName = 100
 
+// actors are those who act without an account: where nobody signs in, on the
+// command line, and in the audit of people who are no one yet.
+var actors = []string{"local", "cli", "bench", "drill", "fenceline", "set-up", "sign-in", "unknown", "system", "watch"}
+
 // CheckPersonName says, as an *[InvalidError], why a name cannot be a person's.
 // It stands in transitions beside the actors that are no persons: none of those
 // can be taken for one.
@@ -145,7 +148,7 @@ func CheckPersonName(name string) error {
 		return &InvalidError{"name", fmt.Sprintf("is longer than %d bytes", maxPersonName)}
 	case strings.Trim(name, letters+"._-+@") != "" || !strings.Contains(letters, name[:1]):
 		return &InvalidError{"name", "may hold letters, digits and . _ - + @ only, and begins with a letter or digit"}
-	case slices.Contains([]string{"local", "cli", "bench", "drill", "fenceline"}, name):
+	case slices.Contains(actors, strings.ToLower(name)):
 		return &InvalidError{"name", "is kept for those who act without signing in"}
 	}
 	return nil
@@ -229,17 +232,22 @@ func (s *Store) AnybodySignsIn(ctx context.Context) (any bool, err error) {
 const addPersonSQL = `
 with added as (
   insert into fenceline.people (name, role, rights, queues, password, issuer, subject)
-  values ($2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, ''))
+  select $2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, '')
+  where not exists (select from fenceline.people p where lower(p.name) = lower($2::text))
   returning id
+), used_up as (
+  delete from fenceline.setup_codes
 ), audited as (
   insert into fenceline.audit (actor, action, outcome, detail)
-  values ($1, 'person_add', 'done', jsonb_build_object('person', $2::text, 'role', $3::text, 'rights', to_jsonb($4::text[]), 'queues', to_jsonb($5::text[])))
+  select $1, 'person_add', 'done', jsonb_build_object('person', $2::text, 'role', $3::text, 'rights', to_jsonb($4::text[]), 'queues', to_jsonb($5::text[]))
+  from added
 )
 select id from added`
 
 // AddPerson adds somebody who signs in with a password, of which hash is the
-// PHC form, and records by whom. An *[InvalidError] names the field when the
-// name is taken or something cannot be accepted.
+// PHC form, and records by whom. Codes to make the first account are worth
+// nothing from then on. An *[InvalidError] names the field when the name is
+// taken, be it with other capitals, or something cannot be accepted.
 func (s *Store) AddPerson(ctx context.Context, actor, name string, powers Powers, hash string) (Person, error) {
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) { return addPerson(ctx, tx, actor, name, powers, hash, "", "") })
 }
@@ -248,10 +256,13 @@ func addPerson(ctx context.Context, tx pgx.Tx, actor, name string, powers Powers
 	if err := errors.Join(CheckPersonName(name), powers.Check()); err != nil {
 		return Person{}, err
 	}
+	// Two at once with names that people could take for each other: one is first.
+	if _, err := tx.Exec(ctx, `lock table fenceline.people in share row exclusive mode`); err != nil {
+		return Person{}, fmt.Errorf("add a person: %w", err)
+	}
 	var id int64
 	err := tx.QueryRow(ctx, addPersonSQL, actor, name, powers.Role, orEmpty(powers.Rights), powers.Queues, hash, issuer, subject).Scan(&id)
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "23505" {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, &InvalidError{"name", "is taken"}
 	}
 	if err != nil {

@@ -55,17 +55,18 @@ func (s *Store) changeSeen(ctx context.Context, actor, action string, who SeenPe
 			conflict = &PersonConflictError{Person: p, Seen: who.Revision}
 			return Person{}, auditSeen(ctx, tx, actor, action, string(ConflictChanged), who.Revision, p.Revision, detail)
 		}
-		before := p.Revision
+		before := p
 		p, err = onePerson(ctx, tx, `update fenceline.people p set revision = p.revision + 1, `+set+` where p.id = $1 returning `+personColumns, append([]any{p.ID}, args...)...)
 		if err != nil {
 			return Person{}, err
 		}
-		if !p.DisabledAt.IsZero() {
+		// Enabled again, too: one may have begun while the account was disabled.
+		if !p.DisabledAt.IsZero() || !before.DisabledAt.IsZero() {
 			if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1`, p.ID); err != nil {
 				return Person{}, fmt.Errorf("end sign-ins: %w", err)
 			}
 		}
-		return p, auditSeen(ctx, tx, actor, action, "done", cmp.Or(who.Revision, before), p.Revision, detail)
+		return p, auditSeen(ctx, tx, actor, action, "done", cmp.Or(who.Revision, before.Revision), p.Revision, detail)
 	})
 	if err == nil && conflict != nil {
 		err = conflict

@@ -24,7 +24,8 @@ type SignIn struct {
 // on the database's clock.
 type KeptSignIn struct {
 	TokenHash string
-	PersonID  int64 // 0 before the sign-in is done
+	PersonID  int64  // 0 before the sign-in is done
+	Fitted    string // the hash that the password was compared with; empty for whom somebody else vouches
 	Address   string
 	Agent     string
 	Data      []byte
@@ -32,20 +33,31 @@ type KeptSignIn struct {
 	Most      time.Duration // until it ends however much it is used
 }
 
-// KeepSignIn stores a session, or brings one up to date.
+// KeepSignIn stores a session, or brings one up to date. [ErrNoPerson] when its
+// person was removed meanwhile, or has another password than the one that fitted:
+// what ended their sessions has ended this one too.
 func (s *Store) KeepSignIn(ctx context.Context, k KeptSignIn) error {
-	_, err := s.pool.Exec(ctx, `
+	tag, err := s.pool.Exec(ctx, `
 		with gone as (
 		  delete from fenceline.sign_ins s where s.token_hash in (
 		    select o.token_hash from fenceline.sign_ins o where o.expires_at < now() order by o.expires_at limit 20 for update skip locked)
+		), whose as (
+		  select p.id from fenceline.people p
+		  where p.id = $2 and ($8 = '' or p.password = $8)
+		  for share
 		)
 		insert into fenceline.sign_ins as s (token_hash, person_id, expires_at, ends_at, address, agent, data)
-		values ($1, nullif($2::bigint, 0), now() + least($3::interval, $4::interval), now() + $4::interval, $5, $6, $7)
+		select $1, w.id, now() + least($3::interval, $4::interval), now() + $4::interval, $5, $6, $7
+		from (values (1)) one left join whose w on true
+		where $2::bigint = 0 or w.id is not null
 		on conflict (token_hash) do update
 		set person_id = excluded.person_id, expires_at = excluded.expires_at, ends_at = excluded.ends_at, data = excluded.data, seen_at = now()`,
-		k.TokenHash, k.PersonID, k.Idle, k.Most, k.Address, k.Agent, k.Data)
+		k.TokenHash, k.PersonID, k.Idle, k.Most, k.Address, k.Agent, k.Data, k.Fitted)
 	if err != nil {
 		return fmt.Errorf("keep a sign-in: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrNoPerson
 	}
 	return nil
 }

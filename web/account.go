@@ -37,7 +37,7 @@ func (s *Server) makeFirst(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "address:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "address:" + network(c.RealIP()), Free: triesOfAddress, Most: holdAddress})
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Server) makeFirst(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.begin(c, p); err != nil {
+	if err := s.begin(c, p, ""); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.urls.Home())
@@ -100,14 +100,15 @@ func (s *Server) showAccount(c echo.Context, status int, problem string) (err er
 	return page(c, status, views.Account(show))
 }
 
-// changePassword asks for the present one first, as slowly as a sign-in.
+// changePassword asks for the present one first, as slowly as a sign-in, and is
+// one: the session goes on under another token.
 func (s *Server) changePassword(c echo.Context) error {
 	sent, err := form(c)
 	if err != nil {
 		return err
 	}
 	p := s.who(c)
-	found, wait, err := s.checkPassword(c, p.name, sent.Get(views.FieldPassword))
+	found, _, wait, err := s.checkPassword(c, p.name, sent.Get(views.FieldPassword))
 	switch {
 	case err != nil:
 		return err
@@ -125,7 +126,12 @@ func (s *Server) changePassword(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash, p.session); err != nil {
+	// Of this browser too a new session begins: whoever has its cookie from somewhere
+	// is signed out with the others.
+	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash, ""); err != nil {
+		return err
+	}
+	if err := s.begin(c, found, hash); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.urls.At(views.RouteAccount)+"?"+views.ParamDone+"=password")

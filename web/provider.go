@@ -174,7 +174,7 @@ func (s *Server) fromProvider(c echo.Context) error {
 		return err
 	}
 	next, path, form := s.sessions.GetString(ctx, sessionNext), s.sessions.GetString(ctx, sessionKeptPath), s.sessions.GetString(ctx, sessionKeptForm)
-	if err := s.begin(c, p); err != nil {
+	if err := s.begin(c, p, ""); err != nil {
 		return err
 	}
 	return s.goOn(c, p, next, s.keptIn(url.Values{views.FieldKeptPath: {path}, views.FieldKeptForm: {form}}))
@@ -250,7 +250,7 @@ func (p *Provider) admit(told claims) (name string, powers store.Powers, why str
 // are recorded: anybody can come here as often as they like.
 func (s *Server) notVouched(c echo.Context, name, why string) error {
 	ctx := c.Request().Context()
-	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "return:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "return:" + network(c.RealIP()), Free: triesOfAddress, Most: holdAddress})
 	if err == nil && wait == 0 {
 		err = s.cfg.Store.RecordSignIn(ctx, name, "sign_in", "refused", c.RealIP())
 	}
