@@ -134,12 +134,21 @@ const maxPersonName = 100
 
 // actors are those who act without an account: where nobody signs in, on the
 // command line, and in the audit of people who are no one yet.
-var actors = []string{"local", "cli", "bench", "drill", "fenceline", "set-up", "sign-in", "unknown", "system", "watch"}
+var actors = []string{"local", "cli", "bench", "drill", "fenceline", "set-up", "sign-in", "unknown"}
 
 // CheckPersonName says, as an *[InvalidError], why a name cannot be a person's.
 // It stands in transitions beside the actors that are no persons: none of those
 // can be taken for one.
 func CheckPersonName(name string) error {
+	if slices.Contains(actors, strings.ToLower(name)) {
+		return &InvalidError{"name", "is kept for those who act without signing in"}
+	}
+	return checkActorName(name)
+}
+
+// checkActorName is CheckPersonName for the part of a name that stands beside
+// another.
+func checkActorName(name string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	switch {
 	case name == "":
@@ -148,8 +157,6 @@ func CheckPersonName(name string) error {
 		return &InvalidError{"name", fmt.Sprintf("is longer than %d bytes", maxPersonName)}
 	case strings.Trim(name, letters+"._-+@") != "" || !strings.Contains(letters, name[:1]):
 		return &InvalidError{"name", "may hold letters, digits and . _ - + @ only, and begins with a letter or digit"}
-	case slices.Contains(actors, strings.ToLower(name)):
-		return &InvalidError{"name", "is kept for those who act without signing in"}
 	}
 	return nil
 }
@@ -278,21 +285,20 @@ func orEmpty[T any](all []T) []T {
 	return all
 }
 
-// SetPassword changes how a person signs in, and signs them out everywhere but
-// where keep, the hash of a token, says; empty for everywhere. [ErrNoPerson]
-// when there is none of that name who signs in with a password.
-func (s *Store) SetPassword(ctx context.Context, actor, name, hash, keep string) error {
+// SetPassword changes how a person signs in, and signs them out everywhere.
+// [ErrNoPerson] when there is none of that name who signs in with a password.
+func (s *Store) SetPassword(ctx context.Context, actor, name, hash string) error {
 	return s.changePerson(ctx, actor, "person_password", name, `
-		update fenceline.people p set password = $2 where p.name = $1 and p.password is not null returning p.id`, []any{name, hash}, keep)
+		update fenceline.people p set password = $2 where p.name = $1 and p.password is not null returning p.id`, name, hash)
 }
 
 // RemovePerson takes the account of a person away, with everything they are
 // signed in to. [ErrNoPerson] when there is none of that name.
 func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
-	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, []any{name}, "")
+	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, name)
 }
 
-func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args []any, keep string) error {
+func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args ...any) error {
 	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
 		var id int64
 		err := tx.QueryRow(ctx, sql, args...).Scan(&id)
@@ -302,7 +308,7 @@ func (s *Store) changePerson(ctx context.Context, actor, action, name, sql strin
 		if err != nil {
 			return struct{}{}, fmt.Errorf("change a person: %w", err)
 		}
-		if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1 and s.token_hash <> $2`, id, keep); err != nil {
+		if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1`, id); err != nil {
 			return struct{}{}, fmt.Errorf("end sign-ins: %w", err)
 		}
 		return struct{}{}, auditPerson(ctx, tx, actor, action, "done", map[string]any{"person": name})

@@ -184,19 +184,36 @@ func (s *Store) SetUp(ctx context.Context, codeHash, name, passwordHash string) 
 // [ErrDisabled] when their account is disabled.
 func (s *Store) Vouched(ctx context.Context, issuer, subject, name string, powers Powers) (Person, error) {
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) {
-		rows, err := tx.Query(ctx, `update fenceline.people p set role = $3, rights = $4, queues = $5,
-			revision = p.revision + ((p.role, p.rights, p.queues) is distinct from ($3, $4::text[], $5::text[]))::int
-			where p.issuer = $1 and p.subject = $2 returning `+personColumns, issuer, subject, powers.Role, orEmpty(powers.Rights), powers.Queues)
-		if err != nil {
-			return Person{}, fmt.Errorf("read a person: %w", err)
-		}
-		p, err := pgx.CollectExactlyOneRow(rows, scanPerson)
-		if errors.Is(err, pgx.ErrNoRows) {
+		before, err := onePerson(ctx, tx, `select `+personColumns+` from fenceline.people p where p.issuer = $1 and p.subject = $2 for update`, issuer, subject)
+		switch {
+		case errors.Is(err, ErrNoPerson):
 			return addPerson(ctx, tx, "sign-in", name, powers, "", issuer, subject)
-		}
-		if err == nil && !p.DisabledAt.IsZero() {
+		case err != nil:
+			return Person{}, err
+		case !before.DisabledAt.IsZero():
 			return Person{}, ErrDisabled
 		}
-		return p, err
+		p, err := onePerson(ctx, tx, `update fenceline.people p set role = $2, rights = $3, queues = $4,
+			revision = p.revision + ((p.role, p.rights, p.queues) is distinct from ($2, $3::text[], $4::text[]))::int
+			where p.id = $1 returning `+personColumns, before.ID, powers.Role, orEmpty(powers.Rights), powers.Queues)
+		if err != nil || p.Revision == before.Revision {
+			return p, err
+		}
+		return p, auditSeen(ctx, tx, "sign-in", "person_powers", "done", before.Revision, p.Revision,
+			map[string]any{"person": p.Name, "role": powers.Role, "rights": orEmpty(powers.Rights), "queues": powers.Queues})
 	})
+}
+
+// NotVouched ends the sessions of somebody whom an OpenID provider names but whom
+// the console lets in no more, and records that. Nothing is done for who was never
+// here. Their tokens hold what the last sign-in gave, until an admin disables them.
+func (s *Store) NotVouched(ctx context.Context, issuer, subject string) error {
+	p, err := onePerson(ctx, s.pool, `select `+personColumns+` from fenceline.people p where p.issuer = $1 and p.subject = $2`, issuer, subject)
+	if errors.Is(err, ErrNoPerson) {
+		return nil
+	}
+	if err == nil {
+		_, err = s.EndSignInsOf(ctx, "sign-in", p, "", "")
+	}
+	return err
 }

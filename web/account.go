@@ -128,7 +128,7 @@ func (s *Server) changePassword(c echo.Context) error {
 	}
 	// Of this browser too a new session begins: whoever has its cookie from somewhere
 	// is signed out with the others.
-	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash, ""); err != nil {
+	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash); err != nil {
 		return err
 	}
 	if err := s.begin(c, found, hash); err != nil {

@@ -98,7 +98,7 @@ func (c *userPasswdCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.SetPassword(ctx, actor(), c.Name, hash, ""); err != nil {
+		if err := s.SetPassword(ctx, actor(), c.Name, hash); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name}, "%s has another password, and is signed out everywhere.\n", c.Name)
