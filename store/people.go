@@ -189,7 +189,7 @@ func (s *Store) Person(ctx context.Context, id int64) (Person, error) {
 
 // PersonNamed reads the person of a name. [ErrNoPerson] when there is none.
 func (s *Store) PersonNamed(ctx context.Context, name string) (Person, error) {
-	if CheckPersonName(name) != nil {
+	if checkActorName(name) != nil {
 		return Person{}, ErrNoPerson
 	}
 	return s.person(ctx, `p.name = $1`, name)
@@ -217,6 +217,9 @@ func onePerson(ctx context.Context, on interface {
 // PasswordOf returns the person of a name with the hash of the password.
 // [ErrNoPerson] when there is none, or none who signs in with a password.
 func (s *Store) PasswordOf(ctx context.Context, name string) (p Person, hash string, err error) {
+	if checkActorName(name) != nil {
+		return Person{}, "", ErrNoPerson
+	}
 	err = s.pool.QueryRow(ctx, `select p.id, p.password from fenceline.people p where p.name = $1 and p.password is not null`, name).Scan(&p.ID, &hash)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, "", ErrNoPerson
@@ -283,37 +286,6 @@ func orEmpty[T any](all []T) []T {
 		return []T{}
 	}
 	return all
-}
-
-// SetPassword changes how a person signs in, and signs them out everywhere.
-// [ErrNoPerson] when there is none of that name who signs in with a password.
-func (s *Store) SetPassword(ctx context.Context, actor, name, hash string) error {
-	return s.changePerson(ctx, actor, "person_password", name, `
-		update fenceline.people p set password = $2 where p.name = $1 and p.password is not null returning p.id`, name, hash)
-}
-
-// RemovePerson takes the account of a person away, with everything they are
-// signed in to. [ErrNoPerson] when there is none of that name.
-func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
-	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, name)
-}
-
-func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args ...any) error {
-	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
-		var id int64
-		err := tx.QueryRow(ctx, sql, args...).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return struct{}{}, ErrNoPerson
-		}
-		if err != nil {
-			return struct{}{}, fmt.Errorf("change a person: %w", err)
-		}
-		if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1`, id); err != nil {
-			return struct{}{}, fmt.Errorf("end sign-ins: %w", err)
-		}
-		return struct{}{}, auditPerson(ctx, tx, actor, action, "done", map[string]any{"person": name})
-	})
-	return err
 }
 
 func auditPerson(ctx context.Context, tx pgx.Tx, actor, action, outcome string, detail map[string]any) error {

@@ -59,10 +59,10 @@ func (s *Server) makeFirst(c echo.Context) error {
 }
 
 func (s *Server) first(c echo.Context, code, name, password string) (store.Person, error) {
-	if err := errors.Join(store.CheckPersonName(name), access.CheckPassword(name, password)); err != nil {
+	if err := store.CheckPersonName(name); err != nil {
 		return store.Person{}, err
 	}
-	hash, err := access.HashPassword(c.Request().Context(), password)
+	hash, err := s.hashed(c, name, password)
 	if err != nil {
 		return store.Person{}, err
 	}
@@ -117,18 +117,17 @@ func (s *Server) changePassword(c echo.Context) error {
 	case found.ID == 0 || found.ID != p.id:
 		return s.showAccount(c, http.StatusUnprocessableEntity, "That is not your password now.")
 	}
-	password := sent.Get(views.FieldNewPassword)
-	if why := reasonOf(access.CheckPassword(p.name, password)); why != "" {
+	ctx := c.Request().Context()
+	hash, err := s.hashed(c, p.name, sent.Get(views.FieldNewPassword))
+	if why := reasonOf(err); why != "" {
 		return s.showAccount(c, http.StatusUnprocessableEntity, why)
 	}
-	ctx := c.Request().Context()
-	hash, err := access.HashPassword(ctx, password)
 	if err != nil {
 		return err
 	}
 	// Of this browser too a new session begins: whoever has its cookie from somewhere
 	// is signed out with the others.
-	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash); err != nil {
+	if _, err := s.cfg.Store.SetPassword(ctx, p.name, store.SeenPerson{Name: p.name}, hash); err != nil {
 		return err
 	}
 	if err := s.begin(c, found, hash); err != nil {

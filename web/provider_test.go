@@ -182,7 +182,7 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 		"an address nobody verified":  with("email_verified", false),
 		"no address":                  with("email", ""),
 		"another audience":            with("aud", "another"),
-		"made for another client":    with("aud", []string{"another", "fenceline"}, "azp", "another"),
+		"made for another client":     with("aud", []string{"another", "fenceline"}, "azp", "another"),
 		"another issuer":              with("iss", "https://evil.test"),
 		"another nonce":               with("nonce", "x"),
 		"an old token":                with("exp", time.Now().Add(-time.Hour).Unix()),

@@ -174,9 +174,6 @@ func (s *Server) checkPassword(c echo.Context, name, password string) (p store.P
 }
 
 func (s *Server) findAccount(ctx context.Context, name string) (store.Person, string, error) {
-	if store.CheckPersonName(name) != nil {
-		return store.Person{}, "", nil
-	}
 	p, hash, err := s.cfg.Store.PasswordOf(ctx, name)
 	if errors.Is(err, store.ErrNoPerson) {
 		return store.Person{}, "", nil
@@ -216,14 +213,15 @@ func localPath(text string) string {
 }
 
 // notKept are the forms that are never sent again for somebody.
-var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RouteProvider}
+var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RoutePersonWord, views.RouteProvider}
 
 // keptIn reads the form that a sign-in carries. One that is not for an address
 // of the console that takes forms is dropped.
 func (s *Server) keptIn(sent url.Values) views.Kept {
 	path := sent.Get(views.FieldKeptPath)
 	kept, err := url.ParseQuery(sent.Get(views.FieldKeptForm))
-	if err != nil || localPath(path) != path || strings.HasPrefix(path, "/api/") || slices.Contains(notKept, path) {
+	never := slices.ContainsFunc(notKept, func(route string) bool { return fitsRoute(route, path) })
+	if err != nil || localPath(path) != path || strings.HasPrefix(path, "/api/") || never {
 		return views.Kept{}
 	}
 	for _, r := range s.routes() {

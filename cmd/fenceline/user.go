@@ -98,7 +98,7 @@ func (c *userPasswdCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.SetPassword(ctx, actor(), c.Name, hash); err != nil {
+		if _, err := s.SetPassword(ctx, actor(), store.SeenPerson{Name: c.Name}, hash); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name}, "%s has another password, and is signed out everywhere.\n", c.Name)
@@ -181,7 +181,7 @@ type userRemoveCmd struct {
 // Run takes an account away.
 func (c *userRemoveCmd) Run(ctx context.Context, a *app) error {
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.RemovePerson(ctx, actor(), c.Name); err != nil {
+		if _, err := s.RemovePerson(ctx, actor(), store.SeenPerson{Name: c.Name}); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name}, "%s may not sign in any more.\n", c.Name)
