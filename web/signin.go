@@ -134,6 +134,9 @@ func waitText(d time.Duration) string {
 	if d > 2*time.Minute {
 		return strconv.Itoa(int(d.Minutes())+1) + " minutes"
 	}
+	if d < time.Second {
+		return "a second"
+	}
 	return strconv.Itoa(int(d.Seconds())+1) + " seconds"
 }
 
