@@ -44,9 +44,12 @@ set tries = case when b.at < now() - $4::interval then 1 else b.tries + 1 end, a
 where b.held_to <= now()
 returning b.key`
 
+var errHeld = errors.New("held by a brake")
+
 // TryNow counts a try against every brake before it is made. wait is not 0 when
 // it must not be made yet, and says for how long; so many at once get no further
-// than one after the other.
+// than one after the other. A try that one brake holds counts for none of the
+// others: who is held as an address holds no account up.
 func (s *Store) TryNow(ctx context.Context, brakes ...Brake) (wait time.Duration, err error) {
 	keys, free, most := make([]string, len(brakes)), make([]int64, len(brakes)), make([]float64, len(brakes))
 	slices.SortFunc(brakes, func(a, b Brake) int {
@@ -58,25 +61,31 @@ func (s *Store) TryNow(ctx context.Context, brakes ...Brake) (wait time.Duration
 	for i, b := range brakes {
 		keys[i], free[i], most[i] = b.Key, int64(b.Free), b.Most.Seconds()
 	}
-	return inTx(ctx, s.pool, func(tx pgx.Tx) (time.Duration, error) {
+	_, err = inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
+		var none struct{}
 		rows, err := tx.Query(ctx, tryNowSQL, keys, free, most, brakeMemory)
 		if err != nil {
-			return 0, fmt.Errorf("count a try: %w", err)
+			return none, fmt.Errorf("count a try: %w", err)
 		}
 		counted, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
-			return 0, fmt.Errorf("count a try: %w", err)
+			return none, fmt.Errorf("count a try: %w", err)
 		}
 		if len(counted) == len(keys) {
-			return 0, nil
+			return none, nil
 		}
 		var left float64
 		err = tx.QueryRow(ctx, `select coalesce(max(extract(epoch from b.held_to - now())), 0)::float8 from fenceline.brakes b where b.key = any ($1)`, keys).Scan(&left)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return 0, fmt.Errorf("read a brake: %w", err)
+			return none, fmt.Errorf("read a brake: %w", err)
 		}
-		return max(time.Second, time.Duration(left*float64(time.Second))), nil
+		wait = max(time.Second, time.Duration(left*float64(time.Second)))
+		return none, errHeld // what was counted is taken back
 	})
+	if errors.Is(err, errHeld) {
+		err = nil
+	}
+	return wait, err
 }
 
 // Succeeded takes back what [Store.TryNow] counted for a try that succeeded: of

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
@@ -133,10 +132,23 @@ type Person struct {
 
 const maxPersonName = 100
 
+// actors are those who act without an account: where nobody signs in, on the
+// command line, and in the audit of people who are no one yet.
+var actors = []string{"local", "cli", "bench", "drill", "fenceline", "set-up", "sign-in", "unknown"}
+
 // CheckPersonName says, as an *[InvalidError], why a name cannot be a person's.
 // It stands in transitions beside the actors that are no persons: none of those
 // can be taken for one.
 func CheckPersonName(name string) error {
+	if slices.Contains(actors, strings.ToLower(name)) {
+		return &InvalidError{"name", "is kept for those who act without signing in"}
+	}
+	return checkActorName(name)
+}
+
+// checkActorName is CheckPersonName for the part of a name that stands beside
+// another.
+func checkActorName(name string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	switch {
 	case name == "":
@@ -145,8 +157,6 @@ func CheckPersonName(name string) error {
 		return &InvalidError{"name", fmt.Sprintf("is longer than %d bytes", maxPersonName)}
 	case strings.Trim(name, letters+"._-+@") != "" || !strings.Contains(letters, name[:1]):
 		return &InvalidError{"name", "may hold letters, digits and . _ - + @ only, and begins with a letter or digit"}
-	case slices.Contains([]string{"local", "cli", "bench", "drill", "fenceline"}, name):
-		return &InvalidError{"name", "is kept for those who act without signing in"}
 	}
 	return nil
 }
@@ -179,7 +189,7 @@ func (s *Store) Person(ctx context.Context, id int64) (Person, error) {
 
 // PersonNamed reads the person of a name. [ErrNoPerson] when there is none.
 func (s *Store) PersonNamed(ctx context.Context, name string) (Person, error) {
-	if CheckPersonName(name) != nil {
+	if checkActorName(name) != nil {
 		return Person{}, ErrNoPerson
 	}
 	return s.person(ctx, `p.name = $1`, name)
@@ -207,6 +217,9 @@ func onePerson(ctx context.Context, on interface {
 // PasswordOf returns the person of a name with the hash of the password.
 // [ErrNoPerson] when there is none, or none who signs in with a password.
 func (s *Store) PasswordOf(ctx context.Context, name string) (p Person, hash string, err error) {
+	if checkActorName(name) != nil {
+		return Person{}, "", ErrNoPerson
+	}
 	err = s.pool.QueryRow(ctx, `select p.id, p.password from fenceline.people p where p.name = $1 and p.password is not null`, name).Scan(&p.ID, &hash)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, "", ErrNoPerson
@@ -229,17 +242,22 @@ func (s *Store) AnybodySignsIn(ctx context.Context) (any bool, err error) {
 const addPersonSQL = `
 with added as (
   insert into fenceline.people (name, role, rights, queues, password, issuer, subject)
-  values ($2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, ''))
+  select $2, $3, $4, $5, nullif($6, ''), nullif($7, ''), nullif($8, '')
+  where not exists (select from fenceline.people p where lower(p.name) = lower($2::text))
   returning id
+), used_up as (
+  delete from fenceline.setup_codes
 ), audited as (
   insert into fenceline.audit (actor, action, outcome, detail)
-  values ($1, 'person_add', 'done', jsonb_build_object('person', $2::text, 'role', $3::text, 'rights', to_jsonb($4::text[]), 'queues', to_jsonb($5::text[])))
+  select $1, 'person_add', 'done', jsonb_build_object('person', $2::text, 'role', $3::text, 'rights', to_jsonb($4::text[]), 'queues', to_jsonb($5::text[]))
+  from added
 )
 select id from added`
 
 // AddPerson adds somebody who signs in with a password, of which hash is the
-// PHC form, and records by whom. An *[InvalidError] names the field when the
-// name is taken or something cannot be accepted.
+// PHC form, and records by whom. Codes to make the first account are worth
+// nothing from then on. An *[InvalidError] names the field when the name is
+// taken, be it with other capitals, or something cannot be accepted.
 func (s *Store) AddPerson(ctx context.Context, actor, name string, powers Powers, hash string) (Person, error) {
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) { return addPerson(ctx, tx, actor, name, powers, hash, "", "") })
 }
@@ -248,10 +266,13 @@ func addPerson(ctx context.Context, tx pgx.Tx, actor, name string, powers Powers
 	if err := errors.Join(CheckPersonName(name), powers.Check()); err != nil {
 		return Person{}, err
 	}
+	// Two at once with names that people could take for each other: one is first.
+	if _, err := tx.Exec(ctx, `lock table fenceline.people in share row exclusive mode`); err != nil {
+		return Person{}, fmt.Errorf("add a person: %w", err)
+	}
 	var id int64
 	err := tx.QueryRow(ctx, addPersonSQL, actor, name, powers.Role, orEmpty(powers.Rights), powers.Queues, hash, issuer, subject).Scan(&id)
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "23505" {
+	if errors.Is(err, pgx.ErrNoRows) {
 		return Person{}, &InvalidError{"name", "is taken"}
 	}
 	if err != nil {
@@ -265,38 +286,6 @@ func orEmpty[T any](all []T) []T {
 		return []T{}
 	}
 	return all
-}
-
-// SetPassword changes how a person signs in, and signs them out everywhere but
-// where keep, the hash of a token, says; empty for everywhere. [ErrNoPerson]
-// when there is none of that name who signs in with a password.
-func (s *Store) SetPassword(ctx context.Context, actor, name, hash, keep string) error {
-	return s.changePerson(ctx, actor, "person_password", name, `
-		update fenceline.people p set password = $2 where p.name = $1 and p.password is not null returning p.id`, []any{name, hash}, keep)
-}
-
-// RemovePerson takes the account of a person away, with everything they are
-// signed in to. [ErrNoPerson] when there is none of that name.
-func (s *Store) RemovePerson(ctx context.Context, actor, name string) error {
-	return s.changePerson(ctx, actor, "person_remove", name, `delete from fenceline.people p where p.name = $1 returning p.id`, []any{name}, "")
-}
-
-func (s *Store) changePerson(ctx context.Context, actor, action, name, sql string, args []any, keep string) error {
-	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
-		var id int64
-		err := tx.QueryRow(ctx, sql, args...).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return struct{}{}, ErrNoPerson
-		}
-		if err != nil {
-			return struct{}{}, fmt.Errorf("change a person: %w", err)
-		}
-		if _, err := tx.Exec(ctx, `delete from fenceline.sign_ins s where s.person_id = $1 and s.token_hash <> $2`, id, keep); err != nil {
-			return struct{}{}, fmt.Errorf("end sign-ins: %w", err)
-		}
-		return struct{}{}, auditPerson(ctx, tx, actor, action, "done", map[string]any{"person": name})
-	})
-	return err
 }
 
 func auditPerson(ctx context.Context, tx pgx.Tx, actor, action, outcome string, detail map[string]any) error {

@@ -24,7 +24,8 @@ type SignIn struct {
 // on the database's clock.
 type KeptSignIn struct {
 	TokenHash string
-	PersonID  int64 // 0 before the sign-in is done
+	PersonID  int64  // 0 before the sign-in is done
+	Fitted    string // the hash that the password was compared with; empty for whom somebody else vouches
 	Address   string
 	Agent     string
 	Data      []byte
@@ -32,20 +33,31 @@ type KeptSignIn struct {
 	Most      time.Duration // until it ends however much it is used
 }
 
-// KeepSignIn stores a session, or brings one up to date.
+// KeepSignIn stores a session, or brings one up to date. [ErrNoPerson] when its
+// person was removed meanwhile, or has another password than the one that fitted:
+// what ended their sessions has ended this one too.
 func (s *Store) KeepSignIn(ctx context.Context, k KeptSignIn) error {
-	_, err := s.pool.Exec(ctx, `
+	tag, err := s.pool.Exec(ctx, `
 		with gone as (
 		  delete from fenceline.sign_ins s where s.token_hash in (
 		    select o.token_hash from fenceline.sign_ins o where o.expires_at < now() order by o.expires_at limit 20 for update skip locked)
+		), whose as (
+		  select p.id from fenceline.people p
+		  where p.id = $2 and ($8 = '' or p.password = $8)
+		  for share
 		)
 		insert into fenceline.sign_ins as s (token_hash, person_id, expires_at, ends_at, address, agent, data)
-		values ($1, nullif($2::bigint, 0), now() + least($3::interval, $4::interval), now() + $4::interval, $5, $6, $7)
+		select $1, w.id, now() + least($3::interval, $4::interval), now() + $4::interval, $5, $6, $7
+		from (values (1)) one left join whose w on true
+		where $2::bigint = 0 or w.id is not null
 		on conflict (token_hash) do update
 		set person_id = excluded.person_id, expires_at = excluded.expires_at, ends_at = excluded.ends_at, data = excluded.data, seen_at = now()`,
-		k.TokenHash, k.PersonID, k.Idle, k.Most, k.Address, k.Agent, k.Data)
+		k.TokenHash, k.PersonID, k.Idle, k.Most, k.Address, k.Agent, k.Data, k.Fitted)
 	if err != nil {
 		return fmt.Errorf("keep a sign-in: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrNoPerson
 	}
 	return nil
 }
@@ -172,19 +184,36 @@ func (s *Store) SetUp(ctx context.Context, codeHash, name, passwordHash string) 
 // [ErrDisabled] when their account is disabled.
 func (s *Store) Vouched(ctx context.Context, issuer, subject, name string, powers Powers) (Person, error) {
 	return inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) {
-		rows, err := tx.Query(ctx, `update fenceline.people p set role = $3, rights = $4, queues = $5,
-			revision = p.revision + ((p.role, p.rights, p.queues) is distinct from ($3, $4::text[], $5::text[]))::int
-			where p.issuer = $1 and p.subject = $2 returning `+personColumns, issuer, subject, powers.Role, orEmpty(powers.Rights), powers.Queues)
-		if err != nil {
-			return Person{}, fmt.Errorf("read a person: %w", err)
-		}
-		p, err := pgx.CollectExactlyOneRow(rows, scanPerson)
-		if errors.Is(err, pgx.ErrNoRows) {
+		before, err := onePerson(ctx, tx, `select `+personColumns+` from fenceline.people p where p.issuer = $1 and p.subject = $2 for update`, issuer, subject)
+		switch {
+		case errors.Is(err, ErrNoPerson):
 			return addPerson(ctx, tx, "sign-in", name, powers, "", issuer, subject)
-		}
-		if err == nil && !p.DisabledAt.IsZero() {
+		case err != nil:
+			return Person{}, err
+		case !before.DisabledAt.IsZero():
 			return Person{}, ErrDisabled
 		}
-		return p, err
+		p, err := onePerson(ctx, tx, `update fenceline.people p set role = $2, rights = $3, queues = $4,
+			revision = p.revision + ((p.role, p.rights, p.queues) is distinct from ($2, $3::text[], $4::text[]))::int
+			where p.id = $1 returning `+personColumns, before.ID, powers.Role, orEmpty(powers.Rights), powers.Queues)
+		if err != nil || p.Revision == before.Revision {
+			return p, err
+		}
+		return p, auditSeen(ctx, tx, "sign-in", "person_powers", "done", before.Revision, p.Revision,
+			map[string]any{"person": p.Name, "role": powers.Role, "rights": orEmpty(powers.Rights), "queues": powers.Queues})
 	})
+}
+
+// NotVouched ends the sessions of somebody whom an OpenID provider names but whom
+// the console lets in no more, and records that. Nothing is done for who was never
+// here. Their tokens hold what the last sign-in gave, until an admin disables them.
+func (s *Store) NotVouched(ctx context.Context, issuer, subject string) error {
+	p, err := onePerson(ctx, s.pool, `select `+personColumns+` from fenceline.people p where p.issuer = $1 and p.subject = $2`, issuer, subject)
+	if errors.Is(err, ErrNoPerson) {
+		return nil
+	}
+	if err == nil {
+		_, err = s.EndSignInsOf(ctx, "sign-in", p, "", "")
+	}
+	return err
 }

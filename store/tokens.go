@@ -44,7 +44,7 @@ func scanToken(row pgx.CollectableRow) (t Token, err error) {
 // long, and records by whom it was made. [ErrNoPerson] when there is none; an
 // *[InvalidError] names the field that cannot be accepted.
 func (s *Store) AddToken(ctx context.Context, actor, person, name string, powers Powers, life time.Duration, hash string) error {
-	if err := errors.Join(CheckPersonName(name), powers.Check()); err != nil {
+	if err := errors.Join(checkActorName(name), powers.Check()); err != nil {
 		return err
 	}
 	if life <= 0 || life > MaxTokenLife {

@@ -34,6 +34,9 @@ const (
 	FlashEnabled  Flash = "enabled"
 	FlashSignOuts Flash = "sign-outs"
 	FlashRevoked  Flash = "revoked"
+	FlashAdded    Flash = "added"
+	FlashWord     Flash = "password"
+	FlashRemoved  Flash = "removed"
 )
 
 var flashTexts = map[Flash]string{
@@ -63,6 +66,9 @@ var flashTexts = map[Flash]string{
 	FlashEnabled:  "Enabled. They may sign in again, and their tokens act.",
 	FlashSignOuts: "Signed out there.",
 	FlashRevoked:  "Revoked. The token is not valid any more.",
+	FlashAdded:    "Added. They may sign in with the password that you gave, and change it on their own account’s page.",
+	FlashWord:     "Set. They are signed out everywhere; only the new password lets them in.",
+	FlashRemoved:  "Removed, with its sessions and tokens. What was recorded stays.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",
 }

@@ -73,7 +73,7 @@ func samplePages() map[string]templ.Component {
 		"set-up":             SetUp(SetUpPage{Frame: stranger(), Name: hostile[0], Code: "x", Problem: "This code is not valid."}),
 		"resend":             Resend(ResendPage{Frame: adminFrame(), Kept: uglySignIn().Kept}),
 		"account":            Account(AccountPage{Frame: adminFrame(), Person: samplePeople()[0], SignIns: sampleSignIns(), Current: "b", Changed: true}),
-		"people":             People(PeoplePage{adminFrame(), samplePeople(), sampleTokens(samplePeople()[1])}),
+		"people":             People(PeoplePage{Frame: adminFrame(), People: samplePeople(), Tokens: sampleTokens(samplePeople()[1]), Passwords: true, Problem: &store.InvalidError{Field: "name", Message: "is taken"}, Typed: url.Values{FieldName: {hostile[0]}, FieldQueues: {hostile[1]}}}),
 		"people-empty":       People(PeoplePage{Frame: adminFrame()}),
 		"person":             Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[1], SignIns: sampleSignIns(), Tokens: sampleTokens(samplePeople()[1]), Made: "fnc_" + strings.Repeat("x", 52), MadeAs: "grace/deploy"}),
 		"person-own":         Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Own: true}),

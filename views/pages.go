@@ -93,4 +93,5 @@ type ErrorPage struct {
 	Message   string // a sentence for the reader; never an internal error's text
 	Field     string // the parameter or field at fault; empty when there is none
 	RequestID string
+	Again     string // the address to ask once more, for what may succeed then; empty for other errors
 }

@@ -18,6 +18,8 @@ const (
 	RoutePersonEnable  = "/people/:id/enable"    // POST
 	RoutePersonSignIns = "/people/:id/sign-outs" // POST
 	RoutePersonTokens  = "/people/:id/tokens"    // POST
+	RoutePersonWord    = "/people/:id/password"  // POST
+	RoutePersonRemove  = "/people/:id/remove"    // POST
 	RouteTokenRemove   = "/tokens/:id/remove"    // POST
 )
 
@@ -33,6 +35,10 @@ type PeoplePage struct {
 	Frame
 	People []store.Person
 	Tokens []store.Token
+
+	Passwords bool                // people sign in with passwords, so that accounts can be added
+	Problem   *store.InvalidError // which field of a new account cannot be accepted
+	Typed     url.Values          // its form as it was typed; nil for none
 }
 
 // PersonPage is the page of one account.
@@ -48,6 +54,8 @@ type PersonPage struct {
 	Problem  *store.InvalidError        // or which field
 	Powers   url.Values                 // the form of powers as it was typed; nil for what holds
 	Token    url.Values                 // the form of a token, likewise
+	Word     bool                       // the problem is one of another password
+	Removing bool                       // the problem is one of a removal
 	Made     string                     // the token that was made just now
 	MadeAs   string
 }
@@ -105,6 +113,16 @@ func (p PersonPage) wanted(field string) string {
 	}
 	return ""
 }
+
+// typed is the value of a field of a new account's form.
+func (p PeoplePage) typed(field string) string {
+	if p.Typed == nil && field == FieldRole {
+		return string(store.RoleViewer)
+	}
+	return p.Typed.Get(field)
+}
+
+func (p PeoplePage) wrong(field string) bool { return p.Problem != nil && p.Problem.Field == field }
 
 func (p PersonPage) wrong(form url.Values, field string) bool {
 	return form != nil && p.Problem != nil && p.Problem.Field == field

@@ -37,7 +37,7 @@ func (s *Server) makeFirst(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "address:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "address:" + network(c.RealIP()), Free: triesOfAddress, Most: holdAddress})
 	if err != nil {
 		return err
 	}
@@ -52,17 +52,17 @@ func (s *Server) makeFirst(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.begin(c, p); err != nil {
+	if err := s.begin(c, p, ""); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.urls.Home())
 }
 
 func (s *Server) first(c echo.Context, code, name, password string) (store.Person, error) {
-	if err := errors.Join(store.CheckPersonName(name), access.CheckPassword(name, password)); err != nil {
+	if err := store.CheckPersonName(name); err != nil {
 		return store.Person{}, err
 	}
-	hash, err := access.HashPassword(c.Request().Context(), password)
+	hash, err := s.hashed(c, name, password)
 	if err != nil {
 		return store.Person{}, err
 	}
@@ -100,14 +100,15 @@ func (s *Server) showAccount(c echo.Context, status int, problem string) (err er
 	return page(c, status, views.Account(show))
 }
 
-// changePassword asks for the present one first, as slowly as a sign-in.
+// changePassword asks for the present one first, as slowly as a sign-in, and is
+// one: the session goes on under another token.
 func (s *Server) changePassword(c echo.Context) error {
 	sent, err := form(c)
 	if err != nil {
 		return err
 	}
 	p := s.who(c)
-	found, wait, err := s.checkPassword(c, p.name, sent.Get(views.FieldPassword))
+	found, _, wait, err := s.checkPassword(c, p.name, sent.Get(views.FieldPassword))
 	switch {
 	case err != nil:
 		return err
@@ -116,16 +117,20 @@ func (s *Server) changePassword(c echo.Context) error {
 	case found.ID == 0 || found.ID != p.id:
 		return s.showAccount(c, http.StatusUnprocessableEntity, "That is not your password now.")
 	}
-	password := sent.Get(views.FieldNewPassword)
-	if why := reasonOf(access.CheckPassword(p.name, password)); why != "" {
+	ctx := c.Request().Context()
+	hash, err := s.hashed(c, p.name, sent.Get(views.FieldNewPassword))
+	if why := reasonOf(err); why != "" {
 		return s.showAccount(c, http.StatusUnprocessableEntity, why)
 	}
-	ctx := c.Request().Context()
-	hash, err := access.HashPassword(ctx, password)
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.Store.SetPassword(ctx, p.name, p.name, hash, p.session); err != nil {
+	// Of this browser too a new session begins: whoever has its cookie from somewhere
+	// is signed out with the others.
+	if _, err := s.cfg.Store.SetPassword(ctx, p.name, store.SeenPerson{Name: p.name}, hash); err != nil {
+		return err
+	}
+	if err := s.begin(c, found, hash); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, s.urls.At(views.RouteAccount)+"?"+views.ParamDone+"=password")

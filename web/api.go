@@ -90,12 +90,13 @@ func (s *Server) whole(c echo.Context, id int64) (wholeJob, error) {
 
 // payloadFor is a job's payload as far as the reader may see it: in full and
 // recorded, or its shape alone. Where nobody signs in, programs see it unrecorded.
+// A link on another site has nobody recorded as having looked.
 func (s *Server) payloadFor(c echo.Context, j store.Job) (store.Payload, error) {
 	ctx, p := c.Request().Context(), s.who(c)
 	switch {
 	case s.cfg.SignIn == nil:
 		return s.cfg.Store.Show(ctx, j.ID, redact.Revealed)
-	case p.Has(store.RightReveal) && p.ActsOn(j.Queue):
+	case p.Has(store.RightReveal) && p.ActsOn(j.Queue) && !foreign(c.Request()):
 		return s.cfg.Store.Reveal(ctx, j.ID, p.name)
 	}
 	return s.cfg.Store.Show(ctx, j.ID, redact.Masked)

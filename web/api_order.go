@@ -175,7 +175,7 @@ func (s *Server) argsFor(c echo.Context, j store.Job, version int64) (json.RawMe
 	switch {
 	case s.cfg.SignIn == nil:
 		return s.cfg.Store.ShowArgs(ctx, j.ID, version, redact.Revealed)
-	case p.Has(store.RightReveal) && p.ActsOn(j.Queue):
+	case p.Has(store.RightReveal) && p.ActsOn(j.Queue) && !foreign(c.Request()):
 		return s.cfg.Store.RevealArgs(ctx, j.ID, version, p.name)
 	}
 	return s.cfg.Store.ShowArgs(ctx, j.ID, version, redact.Masked)

@@ -133,6 +133,7 @@ func (s *Server) exportAudit(c echo.Context) error {
 	response.WriteHeader(http.StatusOK)
 	write := views.AuditWriter(response, format)
 	line := http.NewResponseController(response)
+	looked := time.Now()
 	for p := first; ; {
 		line.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
 		if err := write(p.Entries); err != nil {
@@ -140,6 +141,13 @@ func (s *Server) exportAudit(c echo.Context) error {
 		}
 		if p.Next == 0 {
 			return nil
+		}
+		// Long ones end with the right, as streams do.
+		if time.Since(looked) >= s.cfg.Heartbeat {
+			if same, err := s.unchanged(c); !same {
+				return &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "You may not read this any more.", cause: err}
+			}
+			looked = time.Now()
 		}
 		f.After = p.Next
 		if p, err = s.cfg.Store.Audit(ctx, f); err != nil {

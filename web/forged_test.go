@@ -37,12 +37,33 @@ func TestNoOtherSiteChangesAnything(t *testing.T) {
 			t.Errorf("%s as plain text: %d", path, a.status)
 		}
 		switch a := c.send("GET", path, "", admin...); {
-		case a.status == 200 && path != "/sign-in" && path != "/set-up" && path != "/operations" && path != "/incidents/replay" && !strings.HasPrefix(path, "/api/v1/"):
+		case a.status == 200 && path != "/sign-in" && path != "/set-up" && path != "/operations" && path != "/people" && path != "/incidents/replay" && !strings.HasPrefix(path, "/api/v1/"):
 			t.Errorf("GET %s: %d", path, a.status)
 		}
 	}
 	if got := len(c.transitions(1)); got != 1 {
 		t.Errorf("the job has %d transitions", got)
+	}
+	// Nor does it have somebody recorded as having looked, by leading them to the API.
+	reveals := func() (n int) {
+		t.Helper()
+		if err := c.owner.QueryRow(c.ctx, `select count(*) from fenceline.audit where action = 'reveal' and outcome = 'done'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := reveals()
+	for _, path := range []string{"/api/v1/jobs/" + id, "/api/v1/jobs/" + id + "/args/1"} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			want(t, c.send("GET", path, "", append([]string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", "navigate"}, admin...)...), 200)
+		}
+	}
+	if got := reveals(); got != before {
+		t.Errorf("%d reveals are recorded that another site asked for", got-before)
+	}
+	want(t, c.send("GET", "/api/v1/jobs/"+id, "", append([]string{"Sec-Fetch-Site", "none"}, admin...)...), 200)
+	if got := reveals(); got != before+1 {
+		t.Errorf("who goes there themselves is recorded %d times", got-before)
 	}
 	want(t, c.send("GET", "/", "", admin...), 200) // and is still signed in
 }

@@ -66,12 +66,21 @@ func (s *Server) refuseForgery(next echo.HandlerFunc) echo.HandlerFunc {
 // could not read them, but each takes a place.
 func refuseForeignReader(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		switch c.Request().Header.Get("Sec-Fetch-Site") {
-		case "", "same-origin", "none":
+		if !foreign(c.Request()) {
 			return next(c)
 		}
 		return crossOrigin("Streams are for pages of this console.", nil)
 	}
+}
+
+// foreign reports whether a browser says that another site's page led here.
+// Programs say nothing.
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return true
 }
 
 func readOnly(method string) bool {

@@ -78,6 +78,7 @@ func (s *Server) listOf(c echo.Context, q url.Values) (views.List, error) {
 			l.Query = with
 		}
 	}
+	note(s.mayAsk(c, l.Query))
 	l.Order = store.Order(q.Get(views.ParamOrder))
 	l.Limit, err = number(q, views.ParamLimit, 0, store.MaxPage)
 	note(err)
@@ -128,9 +129,6 @@ func (s *Server) searchOf(c echo.Context, q url.Values) (search.Query, string, e
 		return found, kept, err
 	}
 	found, err := search.Parse(q.Get(views.ParamSearch))
-	if err == nil {
-		err = s.mayAsk(c, found)
-	}
 	if err == nil && found.InArgs() {
 		return found, "", &store.InvalidError{Field: views.ParamSearch,
 			Message: "looks into args, and what jobs were given stands in no address; send the search as a form, or keep it by POST /api/v1/searches"}
@@ -138,16 +136,23 @@ func (s *Server) searchOf(c echo.Context, q url.Values) (search.Query, string, e
 	return found, "", err
 }
 
-// mayAsk refuses a search in errors to who may not read them: who may ask which
-// jobs hold a value can find the value out.
+// mayAsk refuses a search in args or errors to who may not read them: who may ask
+// which jobs hold a value, or which do not, can find the value out. Who may read
+// those of some queues only has to name one of these.
 func (s *Server) mayAsk(c echo.Context, q search.Query) error {
-	if _, in := q.Find(search.Error); in {
-		return s.require(c, store.RightReveal)
+	if !q.Asks() {
+		return nil
+	}
+	if err := s.require(c, store.RightReveal); err != nil {
+		return err
+	}
+	if p := s.who(c); !q.Within(p.ActsOn) && p.Queues != nil {
+		return forbidden(keptByQueue, "You may see payloads and errors of some queues only: name one of them in the search, as in queue:mail.")
 	}
 	return nil
 }
 
-// kept is a search that is kept, for who may ask it.
+// kept is a search that is kept, for who may ask such.
 func (s *Server) kept(c echo.Context, text string) (search.Query, error) {
 	if err := s.require(c, store.RightReveal); err != nil {
 		return search.Query{}, err
@@ -243,6 +248,9 @@ func (s *Server) search(c echo.Context) error {
 // keep keeps a search, unless it is the one that was kept before.
 func (s *Server) keep(c echo.Context, q search.Query, before string) (string, error) {
 	if err := s.require(c, store.RightReveal); err != nil {
+		return "", err
+	}
+	if err := s.mayAsk(c, q); err != nil {
 		return "", err
 	}
 	if before != "" {

@@ -111,6 +111,9 @@ func (s *Server) selection(c echo.Context, r *store.OperationRequest, line, kept
 		if r.Filter.Query, err = s.kept(c, kept); err == nil {
 			r.Search, err = uuid.Parse(kept)
 		}
+		if err == nil {
+			err = s.mayAsk(c, r.Filter.Query)
+		}
 		return err
 	}
 	if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {

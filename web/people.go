@@ -17,9 +17,13 @@ import (
 )
 
 // people is the page of everybody who may sign in, and of all tokens.
-func (s *Server) people(c echo.Context) (err error) {
+func (s *Server) people(c echo.Context) error {
+	return s.showPeople(c, http.StatusOK, views.PeoplePage{})
+}
+
+func (s *Server) showPeople(c echo.Context, status int, p views.PeoplePage) (err error) {
 	ctx := c.Request().Context()
-	p := views.PeoplePage{Frame: s.frame(c)}
+	p.Frame, p.Passwords = s.frame(c), s.cfg.SignIn.Passwords
 	if p.Now, err = s.clock.now(ctx); err != nil {
 		return err
 	}
@@ -29,7 +33,103 @@ func (s *Server) people(c echo.Context) (err error) {
 	if p.Tokens, err = s.cfg.Store.Tokens(ctx, 0); err != nil {
 		return err
 	}
-	return page(c, http.StatusOK, views.People(p))
+	return page(c, status, views.People(p))
+}
+
+// addPerson adds somebody who signs in with a password, and leads to the account.
+func (s *Server) addPerson(c echo.Context) error {
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	of, err := s.newPerson(c, sent.Get(views.FieldName), sent.Get(views.FieldNewPassword), powersIn(sent))
+	if err != nil {
+		p := views.PeoplePage{Typed: sent}
+		if !errors.As(err, &p.Problem) {
+			return err
+		}
+		return s.showPeople(c, explain(err).Status, p)
+	}
+	return s.personChanged(c, of, views.FlashAdded, nil, nil)
+}
+
+func (s *Server) newPerson(c echo.Context, name, password string, powers store.Powers) (store.Person, error) {
+	if !s.cfg.SignIn.Passwords {
+		return store.Person{}, noPasswords
+	}
+	if err := errors.Join(store.CheckPersonName(name), powers.Check()); err != nil {
+		return store.Person{}, err
+	}
+	hash, err := s.hashed(c, name, password)
+	if err != nil {
+		return store.Person{}, err
+	}
+	return s.cfg.Store.AddPerson(c.Request().Context(), s.actor(c), name, powers, hash)
+}
+
+var noPasswords = &problem{Status: http.StatusNotFound, Code: "no_passwords", Message: "Nobody signs in with a password here."}
+
+// hashed is what is kept of a password that somebody may have.
+func (s *Server) hashed(c echo.Context, name, password string) (string, error) {
+	if !s.cfg.SignIn.Passwords {
+		return "", noPasswords
+	}
+	if err := access.CheckPassword(name, password); err != nil {
+		return "", err
+	}
+	return access.HashPassword(c.Request().Context(), password)
+}
+
+// setWord sets the password of somebody else, bound to what was seen.
+func (s *Server) setWord(c echo.Context) error {
+	return s.changeByForm(c, views.FlashWord, views.PersonPage{Word: true}, func(who store.SeenPerson, sent url.Values) error {
+		hash, err := s.hashed(c, who.Name, sent.Get(views.FieldNewPassword))
+		if err == nil {
+			_, err = s.cfg.Store.SetPassword(c.Request().Context(), s.actor(c), who, hash)
+		}
+		return err
+	})
+}
+
+// removePerson takes the account of somebody else away, whose name was typed.
+func (s *Server) removePerson(c echo.Context) error {
+	return s.changeByForm(c, views.FlashRemoved, views.PersonPage{Removing: true}, func(who store.SeenPerson, sent url.Values) error {
+		if sent.Get(views.FieldName) != who.Name {
+			return &store.InvalidError{Field: views.FieldName, Message: "must be the account's name as it stands above"}
+		}
+		_, err := s.cfg.Store.RemovePerson(c.Request().Context(), s.actor(c), who)
+		return err
+	})
+}
+
+// changeByForm changes somebody else's account and leads back to it, or to all of
+// them where it is gone; refused shows why not.
+func (s *Server) changeByForm(c echo.Context, done views.Flash, refused views.PersonPage, change func(store.SeenPerson, url.Values) error) error {
+	of, err := s.othersAccount(c)
+	if err != nil {
+		return err
+	}
+	sent, err := form(c)
+	if err != nil {
+		return err
+	}
+	who, err := seenPerson(of, sent)
+	if err == nil {
+		err = change(who, sent)
+	}
+	switch {
+	case err == nil && done == views.FlashRemoved:
+		return c.Redirect(http.StatusSeeOther, s.urls.At(views.RoutePeople)+"?"+views.ParamDone+"="+string(done))
+	case err == nil:
+		return c.Redirect(http.StatusSeeOther, s.urls.Person(of.ID)+"?"+views.ParamDone+"="+string(done))
+	case errors.As(err, &refused.Conflict):
+		refused.Person, refused.Word, refused.Removing = refused.Conflict.Person, false, false
+	case errors.As(err, &refused.Problem):
+		refused.Person = of
+	default:
+		return err
+	}
+	return s.showPerson(c, explain(err).Status, refused)
 }
 
 // accountOf reads which account a path names, and who that is now.

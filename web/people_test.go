@@ -112,8 +112,35 @@ func TestAnAdminChangesWhatPeopleMayDoAsTheySawIt(t *testing.T) {
 	want(t, c.send("GET", "/jobs", "", admin...), 200)
 
 	// Nobody changes what they themselves may do.
-	for _, action := range []string{"powers", "disable", "enable"} {
-		want(t, c.post(own+"/"+action, fields("seen", "1", "role", "viewer"), admin...), 409)
+	for _, action := range []string{"powers", "disable", "enable", "password", "remove"} {
+		want(t, c.post(own+"/"+action, fields("seen", "1", "role", "viewer", "name", "admin", "new-password", password), admin...), 409)
+	}
+	// Added on the page: what was typed stays, but for the password.
+	add := func(name, password string) answer {
+		return c.post("/people", fields("name", name, "new-password", password, "role", "operator", "reveal", "on", "queues", "typed/queue"), admin...)
+	}
+	for _, wrong := range [][2]string{{"a b", password}, {"Operator", password}, {"grace", "hush-hush"}} {
+		page := want(t, add(wrong[0], wrong[1]), 422).body
+		if !strings.Contains(page, `value="`+wrong[0]+`"`) || !strings.Contains(page, "typed/queue</textarea>") || !strings.Contains(page, `<option value="operator" selected`) || strings.Contains(page, wrong[1]) {
+			t.Errorf("%v: %s", wrong, excerpt(page))
+		}
+	}
+	led := want(t, add("grace", password), 303).header.Get("Location")
+	grace, _, _ := strings.Cut(led, "?")
+	if page := want(t, c.send("GET", led, "", admin...), 200).body; !strings.Contains(page, "Added.") || !strings.Contains(page, "typed/queue") {
+		t.Errorf("%s", excerpt(page))
+	}
+	if page := want(t, c.post(grace+"/password", fields("seen", "1", "new-password", "short"), admin...), 422).body; !strings.Contains(page, `id="word-problem"`) {
+		t.Errorf("%s", excerpt(page))
+	}
+	want(t, c.post(grace+"/password", fields("seen", "1", "new-password", password+"!"), admin...), 303)
+	if page := want(t, c.post(grace+"/remove", fields("seen", "1", "name", "grac"), admin...), 422).body; !strings.Contains(page, `id="removal-problem"`) {
+		t.Errorf("%s", excerpt(page))
+	}
+	want(t, c.post(grace+"/remove", fields("seen", "2", "name", "grace"), admin...), 409)
+	gone := want(t, c.post(grace+"/remove", fields("seen", "1", "name", "grace"), admin...), 303).header.Get("Location")
+	if page := want(t, c.send("GET", gone, "", admin...), 200).body; !strings.Contains(page, "Removed, with its sessions") || strings.Contains(page, ">grace<") {
+		t.Errorf("%s", excerpt(page))
 	}
 	if page := want(t, c.send("GET", own, "", admin...), 200).body; strings.Contains(page, own+"/powers") || strings.Contains(page, own+"/disable") {
 		t.Error("the page offers what is refused")
@@ -131,6 +158,10 @@ func TestAnAdminChangesWhatPeopleMayDoAsTheySawIt(t *testing.T) {
 		"admin sign_ins_end done operator",
 		"admin sign_ins_end done operator",
 		"admin sign_ins_end done admin",
+		"admin person_add done grace",
+		"admin person_password done grace 1→1",
+		"admin person_remove changed grace 2→1",
+		"admin person_remove done grace 1→1",
 	}, "\n")
 	if got := c.peopleAudit(since); got != expect {
 		t.Errorf("the audit says\n%s\nwanted\n%s", got, expect)
@@ -217,6 +248,26 @@ func TestProgramsAdministerPeopleAsTheDocumentSays(t *testing.T) {
 	send(200, "post", "/people/{id}/enable", viewer, `{"seen":{"revision":3}}`)
 	send(404, "post", "/people/{id}/enable", "999", `{"seen":{"revision":3}}`)
 	send(409, "post", "/people/{id}/disable", admin, `{"seen":{"revision":1}}`) // its person's own account
+	// Added, given another password, and removed, as on the command line.
+	send(422, "post", "/people", "", `{"name":"grace","password":"too short","role":"viewer"}`)
+	send(422, "post", "/people", "", `{"name":"VIEWER","password":"`+password+`","role":"viewer"}`)
+	send(422, "post", "/people", "", `{"name":"grace","password":"`+password+`","role":"king"}`)
+	grace := send(201, "post", "/people", "", `{"name":"grace","password":"`+password+`","role":"operator","queues":["mail"]}`)
+	id := grace["id"].(string)
+	session := c.as("grace")
+	send(409, "post", "/people/{id}/password", id, `{"password":"`+password+`!","seen":{"revision":7}}`)
+	send(422, "post", "/people/{id}/password", id, `{"password":"short","seen":{"revision":1}}`)
+	send(200, "post", "/people/{id}/password", id, `{"password":"`+password+`!","seen":{"revision":1}}`)
+	send(409, "post", "/people/{id}/password", admin, `{"password":"`+password+`!","seen":{"revision":1}}`)
+	want(t, c.send("GET", "/jobs", "", session...), 303)
+	want(t, c.post("/sign-in", fields("name", "grace", "password", password)), 401)
+	want(t, c.post("/sign-in", fields("name", "grace", "password", password+"!")), 303)
+	send(422, "post", "/people/{id}/remove", id, `{}`)
+	send(409, "post", "/people/{id}/remove", admin, `{"seen":{"revision":1}}`)
+	if gone := send(200, "post", "/people/{id}/remove", id, `{"seen":{"revision":1}}`)["removed"]; gone != "grace" {
+		t.Errorf("%v", gone)
+	}
+	send(404, "post", "/people/{id}/remove", id, `{"seen":{"revision":1}}`)
 	c.as("viewer")
 	if ended := send(200, "post", "/people/{id}/sign-outs", viewer, `{}`)["ended"]; ended.(interface{ String() string }).String() != "1" {
 		t.Errorf("%v were ended", ended)
@@ -230,7 +281,7 @@ func TestProgramsAdministerPeopleAsTheDocumentSays(t *testing.T) {
 	if len(tokens) != 2 {
 		t.Fatalf("%v", tokens)
 	}
-	id := tokens[1].(map[string]any)["id"].(string)
+	id = tokens[1].(map[string]any)["id"].(string)
 	if gone := send(200, "post", "/tokens/{id}/remove", id, `{}`)["removed"]; gone != "viewer/ci" {
 		t.Errorf("%v", gone)
 	}

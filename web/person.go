@@ -140,7 +140,7 @@ func (s *Server) unchanged(c echo.Context) (bool, error) {
 		return true, nil
 	}
 	was := s.who(c)
-	is, err := s.identify(c)
+	is, err := s.proven(c) // what a stream does by itself is no use of a session
 	var refused *problem
 	if errors.As(err, &refused) && refused.Status < http.StatusInternalServerError {
 		return false, nil

@@ -160,6 +160,10 @@ func (s *Server) fromProvider(c echo.Context) error {
 	}
 	name, powers, why := in.admit(told)
 	if why != "" {
+		// The provider says who it is, and lets them in no more.
+		if err := s.cfg.Store.NotVouched(ctx, token.Issuer, token.Subject); err != nil {
+			return err
+		}
 		return s.notVouched(c, orElse(name, "unknown"), why)
 	}
 	p, err := s.cfg.Store.Vouched(ctx, token.Issuer, token.Subject, name, powers)
@@ -174,7 +178,7 @@ func (s *Server) fromProvider(c echo.Context) error {
 		return err
 	}
 	next, path, form := s.sessions.GetString(ctx, sessionNext), s.sessions.GetString(ctx, sessionKeptPath), s.sessions.GetString(ctx, sessionKeptForm)
-	if err := s.begin(c, p); err != nil {
+	if err := s.begin(c, p, ""); err != nil {
 		return err
 	}
 	return s.goOn(c, p, next, s.keptIn(url.Values{views.FieldKeptPath: {path}, views.FieldKeptForm: {form}}))
@@ -202,6 +206,15 @@ func (s *Server) ask(ctx context.Context, code string) (*oidc.IDToken, claims, e
 	token, err := found.Verifier(&oidc.Config{ClientID: in.ClientID}).Verify(ctx, raw)
 	if err != nil {
 		return nil, told, err
+	}
+	var party struct {
+		Authorized string `json:"azp"`
+	}
+	if err := token.Claims(&party); err != nil {
+		return nil, told, err
+	}
+	if party.Authorized != "" && party.Authorized != in.ClientID {
+		return nil, told, errors.New("the token was made for another client")
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.sessions.GetString(ctx, sessionNonce))) != 1 {
 		return nil, told, errors.New("the token answers another question")
@@ -250,7 +263,7 @@ func (p *Provider) admit(told claims) (name string, powers store.Powers, why str
 // are recorded: anybody can come here as often as they like.
 func (s *Server) notVouched(c echo.Context, name, why string) error {
 	ctx := c.Request().Context()
-	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "return:" + c.RealIP(), Free: triesOfAddress, Most: holdAddress})
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "return:" + network(c.RealIP()), Free: triesOfAddress, Most: holdAddress})
 	if err == nil && wait == 0 {
 		err = s.cfg.Store.RecordSignIn(ctx, name, "sign_in", "refused", c.RealIP())
 	}

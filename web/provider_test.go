@@ -158,6 +158,12 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 	if page := want(t, c.send("GET", "/account", "", header...), 200); !strings.Contains(page.body, ">viewer<") {
 		t.Errorf("%s", excerpt(page.body))
 	}
+	if got := c.peopleAudit(0); got != "sign-in person_add done Ada@Example.com\nsign-in person_powers done Ada@Example.com 1→2" {
+		t.Errorf("the audit says %s", got)
+	}
+	// Whom the provider still knows but nobody lets in any more is out everywhere.
+	want(t, back(with("email_verified", false)), 403)
+	want(t, c.send("GET", "/account", "", header...), 303)
 	ada := store.SeenPerson{Name: "Ada@Example.com"}
 	if _, err := c.store.Disable(c.ctx, "test", ada); err != nil {
 		t.Fatal(err)
@@ -176,6 +182,7 @@ func TestAnOpenIDProviderVouchesForPeople(t *testing.T) {
 		"an address nobody verified":  with("email_verified", false),
 		"no address":                  with("email", ""),
 		"another audience":            with("aud", "another"),
+		"made for another client":     with("aud", []string{"another", "fenceline"}, "azp", "another"),
 		"another issuer":              with("iss", "https://evil.test"),
 		"another nonce":               with("nonce", "x"),
 		"an old token":                with("exp", time.Now().Add(-time.Hour).Unix()),
@@ -238,7 +245,41 @@ func TestAProxyIsBelievedFromItsOwnAddressOnly(t *testing.T) {
 	want(t, c.send("GET", "/", "", "X-Forwarded-User", "ada", "X-Forwarded-Groups", "ops-readers"), 403)
 	want(t, c.send("GET", "/", "", "X-Forwarded-User", "local", "X-Forwarded-Groups", "ops"), 403)
 	want(t, c.send("GET", "/", "", "X-Forwarded-Groups", "ops"), 303)
+	want(t, c.send("GET", "/", "", append(ada, "X-Forwarded-User", "ada,admin")...), 403)
 	stranger := trusting("192.0.2.0/24")
 	want(t, stranger.send("GET", "/", "", ada...), 303)
 	want(t, stranger.send("GET", "/", "", append(ada, "X-Forwarded-For", "192.0.2.1", "X-Real-Ip", "192.0.2.1", "Forwarded", "for=192.0.2.1")...), 303)
+}
+
+func TestWhereTriesComeFromIsWhatANamedProxySaysAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	behind := func(proxy string) *console {
+		return openMore(t, func(cfg *web.Config) {
+			cfg.SignIn = &web.SignIn{Passwords: true, Proxies: []netip.Prefix{netip.MustParsePrefix(proxy)}}
+		})
+	}
+	c := behind("127.0.0.1/32")
+	held := func(c *console, from string) bool {
+		t.Helper()
+		a := c.post("/sign-in", fields("name", "ada", "password", "x"), "X-Forwarded-For", from)
+		c.exec(`delete from fenceline.brakes where key like 'account:%'`)
+		return a.status == 429
+	}
+	held(c, "192.0.2.66, 2001:db8:0:1::1") // who is in front of the proxy is what it says, and no more
+	c.exec(`update fenceline.brakes set held_to = now() + interval '1 minute' where key like 'address:%'`)
+	for from, want := range map[string]bool{"2001:db8:0:1::1": true, "2001:db8:0:1:ffff::2": true, "192.0.2.66, 2001:db8:0:1::3": true, "2001:db8:0:2::1": false, "192.0.2.66": false} {
+		if got := held(c, from); got != want {
+			t.Errorf("%s is held up: %v, wanted %v", from, got, want)
+		}
+	}
+	var address string
+	if err := c.owner.QueryRow(c.ctx, `select detail ->> 'address' from fenceline.audit where action = 'sign_in' order by id limit 1`).Scan(&address); err != nil || address != "2001:db8:0:1::1" {
+		t.Errorf("recorded from %q, %v", address, err)
+	}
+	c = behind("192.0.2.0/24")
+	held(c, "192.0.2.1")
+	c.exec(`update fenceline.brakes set held_to = now() + interval '1 minute' where key like 'address:%'`)
+	if !held(c, "192.0.2.2") {
+		t.Error("what a stranger says of their address is believed")
+	}
 }

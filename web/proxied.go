@@ -61,11 +61,18 @@ func (s *Server) ofProxy(c echo.Context) (person, error) {
 // addressOf is from where a request comes: the connection's other end, or what
 // the trusted proxies say of it.
 func addressOf(in *SignIn) echo.IPExtractor {
-	if in == nil || in.Proxied == nil {
+	if in == nil {
+		return echo.ExtractIPDirect()
+	}
+	trusted := in.Proxies
+	if in.Proxied != nil {
+		trusted = slices.Concat(trusted, in.Proxied.From)
+	}
+	if len(trusted) == 0 {
 		return echo.ExtractIPDirect()
 	}
 	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
-	for _, from := range in.Proxied.From {
+	for _, from := range trusted {
 		_, network, err := net.ParseCIDR(from.Masked().String())
 		if err == nil {
 			trust = append(trust, echo.TrustIPRange(network))

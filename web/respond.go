@@ -86,9 +86,13 @@ func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
 	id, _ := c.Get(keyRequestID).(string)
 	frame := s.frame(c)
 	frame.Done = ""
-	return page(c, p.Status, views.Error(views.ErrorPage{
-		Frame: frame, Status: p.Status, Message: p.Message, Field: p.Field, RequestID: id,
-	}))
+	show := views.ErrorPage{Frame: frame, Status: p.Status, Message: p.Message, Field: p.Field, RequestID: id}
+	if r := c.Request(); p.Retry > 0 && readOnly(r.Method) {
+		if same := localPath(r.URL.RequestURI()); same != "" {
+			show.Again = s.urls.Base + same
+		}
+	}
+	return page(c, p.Status, views.Error(show))
 }
 
 // errorBody is every error of the API.

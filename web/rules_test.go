@@ -3,12 +3,14 @@ package web_test
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 	"github.com/fenceline/fenceline/web"
 	"github.com/fenceline/fenceline/web/access"
 )
@@ -112,6 +114,32 @@ func TestWhoMayActInSomeQueuesActsThereOnly(t *testing.T) {
 	want(t, pause("kind", "report"), 403)
 	want(t, pause("all", ""), 403)
 	want(t, pause("queue", "mail"), 303)
+	// Which jobs hold a value is told of these queues only, whichever way it is asked.
+	program := access.NewToken()
+	if err := c.store.AddToken(c.ctx, "test", "mailer", "looks", store.Powers{Role: store.RoleViewer, Rights: []store.Right{store.RightReveal}}, time.Hour, access.Hash(program)); err != nil {
+		t.Fatal(err)
+	}
+	for q, status := range map[string]int{"args.n:1": 403, "-queue:mail args.n:1": 403, "queue:m* args.n:1": 403, "queue:mail,default args.n:1": 403, "queue:mail args.n:1": 201} {
+		want(t, c.send("POST", "/api/v1/searches", `{"q":"`+q+`"}`, "Authorization", "Bearer "+program, "Content-Type", "application/json"), status)
+	}
+	q, err := search.Parse("args.n:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byAdmin, err := c.store.KeepSearch(c.ctx, q, "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, status := range map[string]int{
+		"/jobs?search=" + byAdmin.String(): 403, "/jobs?queue=mail&search=" + byAdmin.String(): 200, "/stream?topic=" + url.QueryEscape("jobs:search="+byAdmin.String()): 403,
+		"/jobs?q=error:x": 403, "/jobs?q=-error:x": 403, "/jobs?q=error:x+queue:mail": 200, "/jobs?q=error:x&queue=default": 403,
+	} {
+		want(t, c.send("GET", path, "", me...), status)
+	}
+	viewer := c.as("viewer")
+	for _, path := range []string{"/jobs?q=error:x", "/jobs?q=-error:x", "/stream?topic=" + url.QueryEscape("jobs:q=-error:x"), "/jobs?queue=mail&search=" + byAdmin.String()} {
+		want(t, c.send("GET", path, "", viewer...), 403)
+	}
 	page := want(t, c.send("GET", "/jobs/"+other, "", me...), 200)
 	if !strings.Contains(page.body, "You may not act in this queue.") || strings.Contains(page.body, `action="/jobs/`+other+`/terminate"`) {
 		t.Errorf("the buttons do not say why: %s", excerpt(page.body))

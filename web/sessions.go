@@ -65,10 +65,15 @@ func (k keptSessions) CommitCtx(ctx context.Context, token string, data []byte, 
 	}
 	kept := store.KeptSignIn{TokenHash: access.Hash(token), Data: data, Idle: k.idle, Most: time.Until(deadline)}
 	kept.PersonID, _ = values[sessionPerson].(int64)
+	kept.Fitted, _ = ctx.Value(fittedKey{}).(string)
 	kept.Address, _ = values[sessionAddress].(string)
 	kept.Agent, _ = values[sessionAgent].(string)
 	return k.store.KeepSignIn(ctx, kept)
 }
+
+// fittedKey holds the hash that a password was compared with, which is kept in no
+// session.
+type fittedKey struct{}
 
 var errNoContext = errors.New("sessions are used with a context")
 
@@ -94,13 +99,15 @@ func (s *Server) keepSession(ctx context.Context, c echo.Context) error {
 
 // begin signs a person in: under a new token and with nothing of what the
 // browser had before, so that no one else's session is taken over or left open.
-func (s *Server) begin(c echo.Context, p store.Person) error {
+// fitted is the hash that their password was compared with, empty for whom
+// somebody else vouches. [store.ErrNoPerson] when that holds no more.
+func (s *Server) begin(c echo.Context, p store.Person, fitted string) error {
 	if cookie, err := c.Request().Cookie(s.sessions.Cookie.Name); err == nil {
 		if err := s.cfg.Store.EndSignIn(c.Request().Context(), access.Hash(cookie.Value)); err != nil {
 			return err
 		}
 	}
-	ctx, err := s.sessions.Load(c.Request().Context(), "")
+	ctx, err := s.sessions.Load(context.WithValue(c.Request().Context(), fittedKey{}, fitted), "")
 	if err != nil {
 		return err
 	}

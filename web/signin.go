@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -23,6 +24,11 @@ type SignIn struct {
 	Passwords bool      // with a name and a password that are kept here
 	Provider  *Provider // through an OpenID provider; nil for none
 	Proxied   *Proxied  // by what a proxy in front says; nil for none
+
+	// Proxies are from where proxies in front connect: what these say of their
+	// clients' addresses is believed. Without it whoever comes through one shares
+	// its address, by which tries are slowed.
+	Proxies []netip.Prefix
 
 	// Origin is how people's browsers reach the console, as
 	// "https://jobs.example.org". With https, cookies are sent over TLS only and
@@ -101,7 +107,7 @@ func (s *Server) enter(c echo.Context) error {
 	}
 	show := s.signInPage(c)
 	show.Name, show.Next, show.Kept = sent.Get(views.FieldName), localPath(sent.Get(views.FieldNext)), s.keptIn(sent)
-	p, wait, err := s.checkPassword(c, show.Name, sent.Get(views.FieldPassword))
+	p, fitted, wait, err := s.checkPassword(c, show.Name, sent.Get(views.FieldPassword))
 	switch {
 	case err != nil:
 		return err
@@ -113,7 +119,12 @@ func (s *Server) enter(c echo.Context) error {
 		show.Problem = wrongSignIn
 		return page(c, http.StatusUnauthorized, views.SignIn(show))
 	}
-	if err := s.begin(c, p); err != nil {
+	err = s.begin(c, p, fitted)
+	if errors.Is(err, store.ErrNoPerson) {
+		show.Problem = wrongSignIn
+		return page(c, http.StatusUnauthorized, views.SignIn(show))
+	}
+	if err != nil {
 		return err
 	}
 	return s.goOn(c, p, show.Next, show.Kept)
@@ -122,6 +133,9 @@ func (s *Server) enter(c echo.Context) error {
 func waitText(d time.Duration) string {
 	if d > 2*time.Minute {
 		return strconv.Itoa(int(d.Minutes())+1) + " minutes"
+	}
+	if d < time.Second {
+		return "a second"
 	}
 	return strconv.Itoa(int(d.Seconds())+1) + " seconds"
 }
@@ -136,35 +150,33 @@ func (s *Server) goOn(c echo.Context, p store.Person, next string, kept views.Ke
 }
 
 // checkPassword finds who signs in, nobody when name and password do not fit,
-// or says how long to wait before trying at all. Every try costs the same time.
-func (s *Server) checkPassword(c echo.Context, name, password string) (p store.Person, wait time.Duration, err error) {
+// with the hash that fitted, or says how long to wait before trying at all. Every
+// try costs the same time.
+func (s *Server) checkPassword(c echo.Context, name, password string) (p store.Person, fitted string, wait time.Duration, err error) {
 	ctx, address := c.Request().Context(), c.RealIP()
-	account, place := "account:"+access.Hash(name), "address:"+address
+	account, place := "account:"+access.Hash(name), "address:"+network(address)
 	wait, err = s.cfg.Store.TryNow(ctx, store.Brake{Key: account, Free: triesOfAccount, Most: holdAccount}, store.Brake{Key: place, Free: triesOfAddress, Most: holdAddress})
 	if err != nil || wait > 0 {
-		return p, wait, err
+		return p, "", wait, err
 	}
 	p, hash, err := s.findAccount(ctx, name)
 	if err != nil {
-		return p, 0, err
+		return p, "", 0, err
 	}
 	fits := false
 	if len(password) <= 4*access.MaxPassword {
 		if fits, err = access.PasswordFits(ctx, password, hash); err != nil {
-			return p, 0, err
+			return p, "", 0, err
 		}
 	}
 	if fits {
-		return p, 0, s.cfg.Store.Succeeded(ctx, account, place)
+		return p, hash, 0, s.cfg.Store.Succeeded(ctx, account, place)
 	}
 	// What was typed as a name can be a password.
-	return store.Person{}, 0, s.cfg.Store.RecordSignIn(ctx, orElse(p.Name, "unknown"), "sign_in", "refused", address)
+	return store.Person{}, "", 0, s.cfg.Store.RecordSignIn(ctx, orElse(p.Name, "unknown"), "sign_in", "refused", address)
 }
 
 func (s *Server) findAccount(ctx context.Context, name string) (store.Person, string, error) {
-	if store.CheckPersonName(name) != nil {
-		return store.Person{}, "", nil
-	}
 	p, hash, err := s.cfg.Store.PasswordOf(ctx, name)
 	if errors.Is(err, store.ErrNoPerson) {
 		return store.Person{}, "", nil
@@ -204,14 +216,15 @@ func localPath(text string) string {
 }
 
 // notKept are the forms that are never sent again for somebody.
-var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RouteProvider}
+var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RoutePersonWord, views.RouteProvider}
 
 // keptIn reads the form that a sign-in carries. One that is not for an address
 // of the console that takes forms is dropped.
 func (s *Server) keptIn(sent url.Values) views.Kept {
 	path := sent.Get(views.FieldKeptPath)
 	kept, err := url.ParseQuery(sent.Get(views.FieldKeptForm))
-	if err != nil || localPath(path) != path || strings.HasPrefix(path, "/api/") || slices.Contains(notKept, path) {
+	never := slices.ContainsFunc(notKept, func(route string) bool { return fitsRoute(route, path) })
+	if err != nil || localPath(path) != path || strings.HasPrefix(path, "/api/") || never {
 		return views.Kept{}
 	}
 	for _, r := range s.routes() {

@@ -2,11 +2,14 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/storetest"
@@ -186,6 +189,11 @@ func TestTriesAreSlowedByAccountAndByAddress(t *testing.T) {
 	if wait, err := c.store.TryNow(c.ctx, brake("address:192.0.2.2"), brake("address:192.0.2.1")); err != nil || wait == 0 {
 		t.Errorf("one of two brakes holds: %v %v", wait, err)
 	}
+	// Who is held as an address holds no account up.
+	var tries int
+	if err := c.owner.QueryRow(c.ctx, `select tries from fenceline.brakes where key = 'address:192.0.2.2'`).Scan(&tries); !errors.Is(err, pgx.ErrNoRows) {
+		t.Errorf("a try that was not made counts %d, %v", tries, err)
+	}
 }
 
 func TestNothingLeadsElsewhereAfterASignIn(t *testing.T) {
@@ -236,9 +244,16 @@ func TestAPasswordIsChangedByWhoKnowsIt(t *testing.T) {
 	if !strings.Contains(short.body, "at least 15 characters") {
 		t.Errorf("%s", excerpt(short.body))
 	}
-	want(t, c.post("/account/password", fields("password", password, "new-password", "another four plain words"), here...), 303)
-	want(t, c.send("GET", "/", "", here...), 200)
+	changed := want(t, c.post("/account/password", fields("password", password, "new-password", "another four plain words"), here...), 303)
+	_, now := cookieOf(t, changed)
+	want(t, c.send("GET", "/", "", now...), 200)
+	want(t, c.send("GET", "/", "", here...), 303) // a copy of the cookie is worth nothing either
 	want(t, c.send("GET", "/", "", there...), 303)
+	// A sign-in that compared the password before it was changed comes too late.
+	late := store.KeptSignIn{TokenHash: "late", PersonID: c.account("viewer").ID, Fitted: hashed(t), Data: []byte{}, Idle: time.Hour, Most: time.Hour}
+	if err := c.store.KeepSignIn(c.ctx, late); !errors.Is(err, store.ErrNoPerson) {
+		t.Errorf("a session of the old password begins: %v", err)
+	}
 	want(t, c.post("/sign-in", fields("name", "viewer", "password", password)), 401)
 	want(t, c.post("/sign-in", fields("name", "viewer", "password", "another four plain words")), 303)
 }
@@ -258,7 +273,7 @@ func TestTheFirstAccountIsMadeOnceWithTheCode(t *testing.T) {
 		return c.post("/set-up", fields("code", code, "name", name, "new-password", word))
 	}
 	want(t, make("guessed", "ada", password), 422)
-	for _, bad := range [][2]string{{"local", password}, {"a b", password}, {"ada", "short"}, {"ada", "aaaaaaaaaaaaaaaaaaaaaa"}, {"ada", "correct horse battery staple"}} {
+	for _, bad := range [][2]string{{"local", password}, {"Set-Up", password}, {"a b", password}, {"ada", "short"}, {"ada", "aaaaaaaaaaaaaaaaaaaaaa"}, {"ada", "correct horse battery staple"}} {
 		a := want(t, make(code, bad[0], bad[1]), 422)
 		if !strings.Contains(a.body, code) {
 			t.Errorf("%q: the code has to be typed again", bad)
@@ -270,6 +285,14 @@ func TestTheFirstAccountIsMadeOnceWithTheCode(t *testing.T) {
 		t.Errorf("%s", excerpt(page.body))
 	}
 	want(t, make(spare, "eve", password), 404)
+	var codes int
+	if err := c.owner.QueryRow(c.ctx, `select count(*) from fenceline.setup_codes`).Scan(&codes); err != nil || codes != 0 {
+		t.Errorf("%d codes are left for when everybody is removed, %v", codes, err)
+	}
+	var invalid *store.InvalidError
+	if _, err := c.store.AddPerson(c.ctx, "test", "ADA", store.Powers{Role: store.RoleViewer}, "x"); !errors.As(err, &invalid) || invalid.Field != "name" {
+		t.Errorf("a name that people take for another's: %v", err)
+	}
 	want(t, c.get("/set-up"), 404)
 	if _, err := c.store.SetUp(c.ctx, access.Hash(spare), "eve", "x"); err != store.ErrNoPerson {
 		t.Errorf("a second first account: %v", err)

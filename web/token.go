@@ -30,7 +30,7 @@ func (s *Server) ofToken(c echo.Context) (person, error) {
 			return person{}, err
 		}
 	}
-	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "token:" + c.RealIP(), Free: triesOfTokens, Most: time.Minute})
+	wait, err := s.cfg.Store.TryNow(ctx, store.Brake{Key: "token:" + network(c.RealIP()), Free: triesOfTokens, Most: time.Minute})
 	if err != nil {
 		return person{}, err
 	}

@@ -157,6 +157,9 @@ func (c *serveCmd) ready(a *app, listener net.Listener, link string) {
 	if len(c.Ways) == 0 {
 		a.log.Info("nobody has to sign in, so the console listens on loopback only", "listen", listener.Addr().String())
 	}
+	if c.behindUnknown() {
+		a.log.Warn("a proxy in front seems to serve TLS, so that everybody comes from its address and is slowed together: name it by --proxy-from")
+	}
 	if a.json {
 		said := map[string]string{"url": url, "version": versionOf()}
 		if link != "" {

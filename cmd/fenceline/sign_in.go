@@ -29,7 +29,7 @@ type signIn struct {
 	Secret  string        `name:"oidc-secret" env:"FENCELINE_OIDC_SECRET" placeholder:"SECRET" group:"Sign-in" help:"The client's secret. Better given by the environment: a command line is visible to others."`
 	Domains []string      `name:"oidc-domain" env:"FENCELINE_OIDC_DOMAIN" placeholder:"DOMAIN" group:"Sign-in" help:"Lets in whose verified address ends with exactly this domain. May be repeated."`
 	Claim   string        `name:"oidc-groups" env:"FENCELINE_OIDC_GROUPS" default:"groups" placeholder:"CLAIM" group:"Sign-in" help:"The claim that holds a person's groups."`
-	From    []string      `name:"proxy-from" env:"FENCELINE_PROXY_FROM" placeholder:"NETWORK" group:"Sign-in" help:"From where the proxy connects, as 10.0.0.5/32; nobody else is believed. May be repeated."`
+	From    []string      `name:"proxy-from" env:"FENCELINE_PROXY_FROM" placeholder:"NETWORK" group:"Sign-in" help:"From where a proxy in front connects, as 10.0.0.5/32: what it says of its clients' addresses is believed and, with the way proxy, whom it names. Nobody else is. May be repeated."`
 	User    string        `name:"proxy-user" env:"FENCELINE_PROXY_USER" default:"X-Forwarded-User" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy names the person."`
 	Groups  string        `name:"proxy-groups" env:"FENCELINE_PROXY_GROUPS" default:"X-Forwarded-Groups" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy tells their groups."`
 	Rates   rates         `embed:"" prefix:"rate-" group:"Sign-in"`
@@ -161,7 +161,8 @@ func (c *signIn) asked(addr net.Addr) *web.SignIn {
 	if len(c.Ways) == 0 {
 		return nil
 	}
-	in := &web.SignIn{Passwords: slices.Contains(c.Ways, wayPasswords), Origin: c.origin(addr), Idle: c.Idle, Lifetime: c.Life}
+	from, _ := c.networks() // checked before anything was started
+	in := &web.SignIn{Passwords: slices.Contains(c.Ways, wayPasswords), Proxies: from, Origin: c.origin(addr), Idle: c.Idle, Lifetime: c.Life}
 	grants := make([]web.Grant, len(c.Grants))
 	for i, g := range c.Grants {
 		grants[i] = web.Grant(g)
@@ -170,7 +171,6 @@ func (c *signIn) asked(addr net.Addr) *web.SignIn {
 		in.Provider = &web.Provider{Issuer: c.Issuer, ClientID: c.Client, ClientSecret: c.Secret, GroupsClaim: c.Claim, Domains: c.Domains, Grants: grants}
 	}
 	if slices.Contains(c.Ways, wayProxy) {
-		from, _ := c.networks() // checked before anything was started
 		in.Proxied = &web.Proxied{From: from, UserHeader: c.User, GroupsHeader: c.Groups, Grants: grants}
 	}
 	return in
@@ -193,6 +193,12 @@ func (c *signIn) hosts() []string {
 		return []string{u.Host}
 	}
 	return nil
+}
+
+// behindUnknown reports whether a proxy in front seems to serve TLS that nobody
+// named: everybody then comes from its address, by which tries are slowed.
+func (c *signIn) behindUnknown() bool {
+	return len(c.Ways) > 0 && len(c.From) == 0 && c.TLSCert == "" && strings.HasPrefix(c.Public, "https://")
 }
 
 // secured serves TLS on a listener when there is a certificate.

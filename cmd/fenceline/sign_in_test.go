@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,10 @@ func TestPeopleAndProgramsAreLetInByTheCommandLine(t *testing.T) {
 	tokens := runWith(t, env, "", "token", "list", "--json").wants(t, exitOK)
 	if strings.Contains(tokens.out, token) || tokens.object(t)["tokens"].([]any)[0].(map[string]any)["used_at"] == nil {
 		t.Errorf("%s", tokens.out)
+	}
+	runWith(t, env, "", "token", "add", "ada", "elsewhere", "--in-queue", "default").wants(t, exitOK)
+	if list := runWith(t, env, "", "token", "list").wants(t, exitOK).out; !regexp.MustCompile(`ada/elsewhere +viewer +- +none `).MatchString(list) {
+		t.Errorf("what acts nowhere seems to act everywhere: %s", list)
 	}
 	runWith(t, env, "", "user", "disable", "ada").wants(t, exitOK)
 	same(t, "an enqueue for who is disabled", enqueue(), 401)

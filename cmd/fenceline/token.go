@@ -88,7 +88,7 @@ func (c *tokenListCmd) Run(ctx context.Context, a *app) error {
 				j.UsedAt = &at
 			}
 			all = append(all, j)
-			rows = append(rows, []string{j.ActsAs, j.Role, strings.Join(j.Rights, ", "), orElse(strings.Join(j.Queues, ", "), "all"), j.ExpiresAt, orElse(timeText(t.UsedAt), "never")})
+			rows = append(rows, []string{j.ActsAs, j.Role, strings.Join(j.Rights, ", "), queuesText(j.Queues), j.ExpiresAt, orElse(timeText(t.UsedAt), "never")})
 		}
 		if a.json {
 			return a.printJSON(map[string]any{"tokens": all})

@@ -98,7 +98,7 @@ func (c *userPasswdCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.SetPassword(ctx, actor(), c.Name, hash, ""); err != nil {
+		if _, err := s.SetPassword(ctx, actor(), store.SeenPerson{Name: c.Name}, hash); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name}, "%s has another password, and is signed out everywhere.\n", c.Name)
@@ -181,7 +181,7 @@ type userRemoveCmd struct {
 // Run takes an account away.
 func (c *userRemoveCmd) Run(ctx context.Context, a *app) error {
 	return c.with(ctx, a, func(s *store.Store) error {
-		if err := s.RemovePerson(ctx, actor(), c.Name); err != nil {
+		if _, err := s.RemovePerson(ctx, actor(), store.SeenPerson{Name: c.Name}); err != nil {
 			return aboutPerson(c.Name, err)
 		}
 		return a.said(map[string]string{"name": c.Name}, "%s may not sign in any more.\n", c.Name)
@@ -216,6 +216,18 @@ func personOf(p store.Person) personJSON {
 	return out
 }
 
+// queuesText are the queues in which somebody may act: nil is all of them, and a
+// token whose person may act in others only has none.
+func queuesText(queues []string) string {
+	switch {
+	case queues == nil:
+		return "all"
+	case len(queues) == 0:
+		return "none"
+	}
+	return strings.Join(queues, ", ")
+}
+
 func rightWords(rights []store.Right) []string {
 	words := make([]string, len(rights))
 	for i, r := range rights {
@@ -238,7 +250,7 @@ func (c *userListCmd) Run(ctx context.Context, a *app) error {
 			if j.Disabled != nil {
 				j.Signs = "disabled"
 			}
-			rows = append(rows, []string{j.Name, j.Role, strings.Join(j.Rights, ", "), orElse(strings.Join(j.Queues, ", "), "all"), j.Signs, timeText(p.SignedAt)})
+			rows = append(rows, []string{j.Name, j.Role, strings.Join(j.Rights, ", "), queuesText(j.Queues), j.Signs, timeText(p.SignedAt)})
 		}
 		if a.json {
 			return a.printJSON(map[string]any{"people": all})

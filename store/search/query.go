@@ -53,6 +53,20 @@ func (q Query) InArgs() bool {
 	return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Field == Args })
 }
 
+// Asks reports whether the query looks into what jobs were given or into the
+// texts of their errors, negated or not: whoever may ask it can find both out.
+func (q Query) Asks() bool {
+	return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Field == Args || t.Field == Error })
+}
+
+// Within reports whether the query selects jobs of queues only that a function
+// accepts.
+func (q Query) Within(accepts func(queue string) bool) bool {
+	return slices.ContainsFunc(q.Terms, func(t Term) bool {
+		return t.Field == Queue && !t.Not && t.Op == Is && !slices.ContainsFunc(t.Values, func(v Value) bool { return v.Prefix || !accepts(v.Text) })
+	})
+}
+
 // Find returns the first term about a field that is not negated.
 func (q Query) Find(field Field) (Term, bool) {
 	for _, t := range q.Terms {
