@@ -106,7 +106,7 @@ func TestAnIncidentKeepsTheJobsThatItTouches(t *testing.T) {
 		t.Errorf("after it was opened again: %+v", got)
 	}
 	// The log counted anew makes it no other one.
-	if err := f.RebuildRollups(f.ctx); err != nil {
+	if _, err := f.RebuildRollups(f.ctx); err != nil {
 		t.Fatal(err)
 	}
 	f.rollAll()
