@@ -256,6 +256,11 @@ func sampleIncident(i store.Incident) store.IncidentView {
 	for n, action := range []store.IncidentAction{store.IncidentOpened, store.IncidentAcknowledge, store.IncidentNote, store.IncidentSnooze, "of-tomorrow"} {
 		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n) * time.Minute), Action: action, Actor: hostile[n], Reason: hostile[n+1], Until: sampleNow})
 	}
+	for n, o := range []store.IncidentOperation{{Pace: 60}, {DealtWith: 40}, {DealtWith: 40, Pace: 6000}, {DealtWith: 50}, {DealtWith: 60}, {DealtWith: 123456, Changed: 120000}, {}} {
+		o.ID, o.Does, o.Total = int64(n+1), store.ActionRequeue, 123456
+		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n+5) * time.Minute), Of: i.ID, Actor: hostile[1], Reason: hostile[n%len(hostile)], Operation: o,
+			Action: []store.IncidentAction{"confirm", "pause", "resume", "halt", "cancel", "finish", "of-tomorrow"}[n]})
+	}
 	return v
 }
 
