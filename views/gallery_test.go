@@ -25,7 +25,7 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"home":               Home(HomePage{frame(TopicHome), sampleHome()}),
-		"verification":       Verification(VerificationPage{frame(), sampleVerification(false)}),
+		"verification":       Verification(VerificationPage{frame(TopicVerification), sampleVerification(false)}),
 		"verification-empty": Verification(VerificationPage{frame(), store.Verification{}}),
 		"verification-ugly":  Verification(VerificationPage{frame(), sampleVerification(true)}),
 		"incidents":          Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}, sampleTargets()}),
