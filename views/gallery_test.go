@@ -177,7 +177,7 @@ func sampleHome() store.Home {
 	second := p.log[5]
 	second.ID++
 	return store.Home{Now: sampleNow, Running: store.Count{N: 1284}, OldestJob: 70412, OldestAt: sampleNow.Add(-724 * time.Second), OldestIn: "export",
-		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
+		Expired: store.Count{N: 37}, ExpiredJobs: 37, RefusedJobs: store.Count{N: 8}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
 		Refused:  map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1},
 		Verified: sampleVerification(false),
 		States:   map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
@@ -201,7 +201,8 @@ func sampleVerification(broken bool) store.Verification {
 
 func samplePast() store.Past {
 	at := sampleNow.Add(-653 * time.Minute)
-	p := store.Past{Now: sampleNow, At: at, Sampled: at.Add(1300 * time.Millisecond), Trend: sampleTrend(), Incidents: sampleIncidents(), Kept: sampleNow.Add(-30 * 24 * time.Hour)}
+	p := store.Past{Now: sampleNow, At: at, Sampled: at.Add(1300 * time.Millisecond), Trend: sampleTrend(), Incidents: sampleIncidents(), Kept: sampleNow.Add(-30 * 24 * time.Hour),
+		Jobs: store.PastJobs{Completed: store.Count{N: 899}, Expired: store.Count{N: 10000, Capped: true}, Refused: store.Count{N: 1}}}
 	for i, name := range []string{"default", "mail", "reports"} {
 		p.Queues = append(p.Queues, store.PastQueue{Name: name, Known: true, Waiting: store.Count{N: int64(212 * i), Capped: i == 2}, Running: int64(40 * i), Oldest: time.Duration(i) * time.Minute,
 			Tick: store.Tick{At: at, Claimed: 310, Completed: 301, Failed: int64(i), Expired: int64(12 * i), Refused: int64(i / 2)}, Starts: int64(310 * i), StartMean: 38 * time.Millisecond})
