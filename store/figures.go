@@ -16,6 +16,10 @@ type Figures struct {
 	// that has waited longest at the head of its priority has been due. At most
 	// 200 pairs of queue and priority are looked at, in the order of their names.
 	Oldest map[string]time.Duration
+	// Verified is how far the log was checked by itself, without what was found;
+	// Now is the database's clock at the time.
+	Verified Verification
+	Now      time.Time
 }
 
 const oldestPairs = 200
@@ -53,7 +57,7 @@ cross join lateral (
   from (select from fenceline.jobs j where j.state = s.state limit $1) known
 ) c`
 
-// Figures reads them, in two statements.
+// Figures reads them, in three statements.
 func (s *Store) Figures(ctx context.Context) (Figures, error) {
 	f := Figures{States: map[State]Count{}, Oldest: map[string]time.Duration{}}
 	var state, queue string
@@ -76,5 +80,9 @@ func (s *Store) Figures(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return Figures{}, fmt.Errorf("look for the oldest available jobs: %w", err)
 	}
+	if err := f.Verified.readCounts(ctx, s.pool); err != nil {
+		return Figures{}, fmt.Errorf("read how far the log is checked: %w", err)
+	}
+	f.Now = f.Verified.now
 	return f, nil
 }

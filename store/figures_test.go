@@ -9,6 +9,14 @@ import (
 
 func TestFiguresCountEachStateAndFindTheOldestOfEachQueue(t *testing.T) {
 	f := open(t)
+	if fresh, err := f.Figures(f.ctx); err != nil || fresh.Verified.N != 0 || !fresh.Verified.At.IsZero() || fresh.Now.IsZero() {
+		t.Errorf("before anything was checked: %+v, %v", fresh, err)
+	}
+	f.enqueue(store.Request{Queue: "e"})
+	if _, err := f.VerifyNext(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.exec("delete from fenceline.jobs")
 	f.exec(`insert into fenceline.jobs (kind, queue, priority, run_at) values
 		('x', 'a', 0, now() - interval '1 minute'), ('x', 'a', 5, now() - interval '1 hour'), ('x', 'a', 5, now()),
 		('x', 'b', 9, now() - interval '1 second')`)
@@ -24,6 +32,9 @@ func TestFiguresCountEachStateAndFindTheOldestOfEachQueue(t *testing.T) {
 		if got.States[state] != want {
 			t.Errorf("%s: %+v, want %+v", state, got.States[state], want)
 		}
+	}
+	if v := got.Verified; v.N != 1 || v.Violations != 0 || v.Through.IsZero() || v.At.IsZero() || got.Now.Before(v.At) {
+		t.Errorf("of the log: %+v at %s", v, got.Now)
 	}
 	if len(got.States) != len(store.States) || len(got.Oldest) != 2 {
 		t.Errorf("%+v", got)

@@ -39,16 +39,18 @@ type Home struct {
 	// Recovery: leases that ended without an end of the attempt.
 	Lapsed         Count         // running rows whose deadline has passed and that no sweep has seen yet
 	Expired        Count         // in the window
-	Reclaimed      int64         // of those: claimed again
-	Waiting        int64         // of those: waiting to be claimed
-	Lost           int64         // of those: ended, because the budget was spent or by an operator
+	ExpiredJobs    int64         // the jobs of those leases that are still there, each once
+	Reclaimed      int64         // of those jobs: claimed again
+	Waiting        int64         // of those jobs: waiting to be claimed
+	Lost           int64         // of those jobs: ended, because the budget was spent or by an operator
 	LongestUnowned time.Duration // from a deadline to the next claim, or to now
 
 	// Stale attempts: writes refused in the window, by reason, and what the check of
 	// the whole log found. Of a window that lost more than 100,000, the newest are
 	// told.
-	Refused  map[Reason]int64
-	Verified Verification
+	Refused     map[Reason]int64
+	RefusedJobs Count // the jobs of those writes that are still there, each once; of the newest 10,000 writes
+	Verified    Verification
 
 	States   map[State]Count
 	Newest   []Job
@@ -89,24 +91,30 @@ from running`
 
 // Windows reach back from now(), which an index and the partitions can be
 // searched by; clock_timestamp() would be compared with every row ever lost.
+//
+// A job is told by its newest expiry: [search.LeaseLost] says whether it was
+// claimed again, so that a search finds the jobs of each number.
 const homeExpiredSQL = `
 with expired as materialized (
-  select t.job_id, t.generation, t.attempt_id, t.id, t.lease_until
+  select t.job_id, t.generation, t.id, t.lease_until
   from fenceline.transitions t
-  where t.type = 'expired' and t.at > now() - $3::interval and t.queue <> $2
+  where t.type = 'expired' and t.at > now() - $3::interval
   order by t.at desc
   limit $1
 ), now as materialized (
-  select e.*, j.state, j.generation as current,
+  select e.*, j.state, j.attempt_end is not distinct from 'expired' as unclaimed,
+         row_number() over (partition by e.job_id order by e.id desc) = 1 as newest,
          case when j.generation = e.generation and j.state in ('available', 'retryable') then clock_timestamp() - e.lease_until
               when j.generation = e.generation + 1 then j.claimed_at - e.lease_until end as unowned
   from expired e
   join fenceline.jobs j on j.id = e.job_id
+  where j.queue <> $2
 )
 select count(*),
-       count(*) filter (where current > generation),
-       count(*) filter (where current = generation and state in ('available', 'retryable', 'scheduled')),
-       count(*) filter (where current = generation and state not in ('available', 'retryable', 'scheduled')),
+       count(*) filter (where newest),
+       count(*) filter (where newest and not unclaimed),
+       count(*) filter (where newest and unclaimed and state in ('available', 'retryable', 'scheduled')),
+       count(*) filter (where newest and unclaimed and state not in ('available', 'retryable', 'scheduled')),
        coalesce(extract(epoch from max(unowned)), 0)::float8
 from now`
 
@@ -120,6 +128,16 @@ from (
   limit 10 * $1::bigint
 ) r
 group by 1`
+
+const homeRefusedJobsSQL = `
+select count(distinct j.id), count(*)
+from (
+  select t.job_id from fenceline.transitions t
+  where t.type = 'rejected' and t.at > now() - $3::interval
+  order by t.at desc
+  limit $1
+) r
+left join fenceline.jobs j on j.id = r.job_id and j.queue <> $2`
 
 // Home reads the numbers. Each is bounded: what it costs does not grow with the
 // number of finished jobs.
@@ -150,7 +168,7 @@ func (h *Home) readRunning(ctx context.Context, tx pgx.Tx) error {
 func (h *Home) readExpired(ctx context.Context, tx pgx.Tx) error {
 	var unowned float64
 	err := tx.QueryRow(ctx, homeExpiredSQL, countBound+1, DrillQueue, HomeWindow).Scan(
-		&h.Expired.N, &h.Reclaimed, &h.Waiting, &h.Lost, &unowned)
+		&h.Expired.N, &h.ExpiredJobs, &h.Reclaimed, &h.Waiting, &h.Lost, &unowned)
 	h.Expired = capped(h.Expired.N)
 	h.LongestUnowned = time.Duration(unowned * float64(time.Second))
 	return err
@@ -172,6 +190,11 @@ func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
 	}); err != nil {
 		return err
 	}
+	var looked int64
+	if err := tx.QueryRow(ctx, homeRefusedJobsSQL, countBound+1, DrillQueue, HomeWindow).Scan(&h.RefusedJobs.N, &looked); err != nil {
+		return err
+	}
+	h.RefusedJobs.Capped = looked > countBound
 	rows, err = tx.Query(ctx, `select `+transitionColumns+` from fenceline.transitions t
 		where t.type = 'rejected' and t.at > now() - $1::interval and t.queue <> $2
 		order by t.at desc limit 8`, HomeWindow, DrillQueue)

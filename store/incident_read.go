@@ -58,7 +58,7 @@ type IncidentView struct {
 	Now      time.Time
 	Incident Incident
 	Line     []IncidentLine // what the log says and what was done, oldest first
-	More     bool           // there are more entries than the 500 newest
+	More     bool           // there are more entries than the 500 newest, or more of operations than the 200 newest
 	Similar  []Incident     // earlier ones of the same rule and scope, the last one first
 	Merged   []Incident     // those that are part of it, by id; at most 200
 	Others   []Incident     // those that it could be merged into: not resolved, the newest first, at most 200; none when it is resolved
@@ -73,6 +73,8 @@ type IncidentLine struct {
 	Actor  string
 	Reason string
 	Until  time.Time // of a snooze or an acknowledgement
+
+	Operation IncidentOperation // what an operation on its jobs did; its zero value otherwise
 
 	Type Type // of a minute: what was counted; empty for an entry
 	N    int64
@@ -121,6 +123,9 @@ func (v *IncidentView) read(ctx context.Context, tx pgx.Tx, id int64) error {
 		return err
 	}
 	if err := v.readMinutes(ctx, tx); err != nil {
+		return err
+	}
+	if err := v.readOperations(ctx, tx); err != nil {
 		return err
 	}
 	slices.SortStableFunc(v.Line, func(a, b IncidentLine) int { return a.At.Compare(b.At) })

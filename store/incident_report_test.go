@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,7 +109,7 @@ func TestAnIncidentKeepsTheJobsThatItTouches(t *testing.T) {
 		t.Errorf("after it was opened again: %+v", got)
 	}
 	// The log counted anew makes it no other one.
-	if err := f.RebuildRollups(f.ctx); err != nil {
+	if _, err := f.RebuildRollups(f.ctx); err != nil {
 		t.Fatal(err)
 	}
 	f.rollAll()
@@ -125,6 +128,104 @@ func TestAnIncidentKeepsTheJobsThatItTouches(t *testing.T) {
 	}
 	if i := f.incident(id); i.Touched.N != 0 || !i.Incident.JobsSince.IsZero() || i.Incident.JobsSearch() != spike.Search {
 		t.Errorf("after 40 days: %+v %+v", i.Touched, i.Incident)
+	}
+}
+
+// Each operation that names the incident or changed a job of it stands on its
+// timeline: who did what with it, when, and how far it had come. Others do not.
+func TestOperationsOnAnIncidentsJobsStandOnItsTimeline(t *testing.T) {
+	f := open(t)
+	for range 3 {
+		f.enqueue(store.Request{Kind: "report"})
+	}
+	other := f.enqueue(store.Request{Kind: "other"})
+	for _, c := range f.claimAs("a", 3) {
+		f.lapse(c.Lease.JobID)
+	}
+	f.expire()
+	id := f.watch(time.Hour, spike).Opened[0].ID
+	operations := func() (out []string) {
+		for _, l := range f.incident(id).Line {
+			if o := l.Operation; o.ID != 0 {
+				out = append(out, fmt.Sprintf("%d %s %s by %s, %q: %d/%d, %d, pace %d", o.ID, o.Does, l.Action, l.Actor, l.Reason, o.DealtWith, o.Total, o.Changed, o.Pace))
+			} else if l.Operation != (store.IncidentOperation{}) {
+				t.Errorf("%+v", l)
+			}
+		}
+		return out
+	}
+	preview := func(r store.OperationRequest) store.Operation {
+		r.Actor = "ada"
+		o, err := f.PreviewOperation(f.ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	step := func() {
+		f.exec("update fenceline.operations set next_at = clock_timestamp() where state = 'running'")
+		if s, err := f.StepOperation(f.ctx, "w"); err != nil || s.ID == 0 {
+			t.Fatal(s, err)
+		}
+	}
+	revision := func(id int64) int64 {
+		return value[int64](f, "select revision from fenceline.operations where id = $1", id)
+	}
+	q, err := search.Parse(fmt.Sprintf("incident:%d", id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := preview(store.OperationRequest{Action: store.ActionTerminate, Filter: store.Filter{Query: q}})
+	preview(store.OperationRequest{Action: store.ActionTerminate, Filter: store.Filter{Query: q}})
+	if got := operations(); got != nil {
+		t.Errorf("before anything began: %q", got)
+	}
+	p := store.OperationParams{ID: all.ID, Seen: all.Revision, Actor: "ada", Reason: "all of them", Rules: store.Rules{Pace: 120}}
+	if _, _, err := f.ConfirmOperation(f.ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	step() // two of three
+	p.Seen, p.Actor, p.Reason, p.Rules = revision(all.ID), "bob", "wait", store.Rules{}
+	if _, err := f.PauseOperation(f.ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.PauseOperation(f.ctx, p); err == nil { // refused, and so nothing that was done
+		t.Fatal("paused twice")
+	}
+	ended := value[int64](f, "select min(id) from fenceline.jobs where state = 'terminated'")
+	ticked := preview(store.OperationRequest{Action: store.ActionRequeue, Ticked: []store.Ticked{{JobID: ended, Revision: f.job(ended).Revision}, {JobID: other, Revision: 1}}})
+	strange := preview(store.OperationRequest{Action: store.ActionTerminate, Ticked: []store.Ticked{{JobID: other, Revision: 1}}})
+	for _, o := range []store.Operation{strange, ticked} {
+		if _, _, err := f.ConfirmOperation(f.ctx, store.OperationParams{ID: o.ID, Seen: o.Revision, Actor: "eve", Reason: "mine"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	step()
+	p.Seen, p.Reason = revision(all.ID), "go on"
+	if _, err := f.ResumeOperation(f.ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	p.Seen, p.Reason = revision(all.ID), "enough"
+	if _, err := f.CancelOperation(f.ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`1 terminate confirm by ada, "all of them": 0/3, 0, pace 120`,
+		`1 terminate pause by bob, "wait": 2/3, 0, pace 0`,
+		fmt.Sprintf(`%d requeue confirm by eve, "mine": 0/2, 0, pace 0`, ticked.ID),
+		fmt.Sprintf(`%d requeue finish by w, "": 2/2, 1, pace 0`, ticked.ID),
+		`1 terminate resume by bob, "go on": 2/3, 0, pace 0`,
+		`1 terminate cancel by bob, "enough": 2/3, 0, pace 0`,
+	}
+	if got := operations(); !slices.Equal(got, want) {
+		t.Errorf("the timeline tells\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// The audit remembers them when they are gone.
+	f.exec("delete from fenceline.operations")
+	f.exec("update fenceline.incidents set opened_at = opened_at - interval '31 days'")
+	if got := operations(); !slices.Equal(got, want) {
+		t.Errorf("once the operations are gone the timeline tells\n%s", strings.Join(got, "\n"))
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *conditions) positive(t search.Term) string {
 	case search.Newer:
 		return "j.created_at >= statement_timestamp() - " + c.arg(t.Values[0].Span, "interval")
 	case search.Lease:
-		return lost("expired")
+		return c.anyOf(t, func(v search.Value) string { return leases[v.Text] })
 	case search.Refused:
 		return c.refused(t)
 	case search.Lost:
@@ -141,6 +141,14 @@ func (c *conditions) bound(column string, op search.Op, at search.Instant) strin
 		return column + " < " + c.arg(at.To, "timestamptz")
 	}
 	return column + " " + string(op) + " " + c.arg(at.From, "timestamptz")
+}
+
+// leases is what each word about a job's leases asks.
+var leases = map[string]string{
+	search.LeaseExpired: lost("expired"),
+	search.LeaseLive:    "j.state = 'running' and j.lease_until > clock_timestamp()",
+	search.LeaseLapsed:  "j.state = 'running' and j.lease_until <= clock_timestamp()",
+	search.LeaseLost:    "j.attempt_end = 'expired'",
 }
 
 func lost(what Type) string {

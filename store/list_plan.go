@@ -98,6 +98,9 @@ func statesOf(q search.Query) (states []State, rest []search.Term) {
 		}
 		states = slices.DeleteFunc(states, func(s State) bool { return slices.Contains(words(t), string(s)) == t.Not })
 	}
+	if wants(q, search.Lease, search.LeaseLive) || wants(q, search.Lease, search.LeaseLapsed) {
+		states = slices.DeleteFunc(states, func(s State) bool { return s != Running })
+	}
 	return states, rest
 }
 
@@ -147,7 +150,7 @@ func (p *listPlan) from(q search.Query, states []State) {
 	case wants(q, search.Refused, "yes"):
 		p.lost(states, "select distinct t.job_id as id from fenceline.transitions t where t.type = 'rejected'", "t.job_id")
 		p.given = search.Refused
-	case wants(q, search.Lease, "expired"):
+	case wants(q, search.Lease, search.LeaseExpired):
 		p.lost(states, "select distinct t.job_id as id from fenceline.transitions t where t.type = 'expired'", "t.job_id")
 		p.given = search.Lease
 	case late:

@@ -96,6 +96,10 @@ func TestEveryFieldFindsItsJobsAndNoOthers(t *testing.T) {
 		"attempts:<1 kind:import":                     {later, text},
 		"lease:expired":                               {lapsing},
 		"lease:expired refused:yes":                   {lapsing},
+		"lease:lost":                                  {lapsing},
+		"lease:live,lapsed":                           {},
+		"lease:live,lost":                             {lapsing},
+		"-lease:lost kind:report":                     {failing},
 		"refused:yes":                                 {lapsing},
 		"lost:>-1h":                                   {lapsing},
 		"lost:<-1h":                                   {},
@@ -135,6 +139,17 @@ func TestEveryFieldFindsItsJobsAndNoOthers(t *testing.T) {
 		if got := f.found(text); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v of %v", text, got, want, all)
 		}
+	}
+	live := f.claim("host-b")
+	leases := map[string][]int64{"lease:live": {live.JobID}, "lease:lapsed": {}, "lease:lost": {}, "lease:live state:running": {live.JobID}, "-lease:live state:running": {}, "lease:live state:available": {}}
+	for range 2 {
+		for text, want := range leases {
+			if got := f.found(text); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", text, got, want)
+			}
+		}
+		f.lapse(live.JobID)
+		leases = map[string][]int64{"lease:live": {}, "lease:lapsed": {live.JobID}, "lease:lost": {}, "lease:lapsed,live": {live.JobID}, "-lease:lapsed state:running": {}}
 	}
 	f.consistentBut(plain, near, text)
 }

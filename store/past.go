@@ -81,11 +81,21 @@ type Past struct {
 	Sampled   time.Time // when what stood in the queues was read; zero when nobody did in that minute
 	Queues    []PastQueue
 	More      bool       // there were others, in which less stood and happened
+	Jobs      PastJobs   // in which what happened within the minute happened
 	Trend     Trend      // of the hour that ends with the minute
 	Incidents []Incident // that were open at the end of the minute, as they are now; at most 200
 	// Kept is the oldest minute of which counts are kept: before, nothing had
 	// happened or it has been removed. Zero when none are.
 	Kept time.Time
+}
+
+// PastJobs are how many jobs a search finds now by what happened to them in one
+// minute, each once. Events tell of more: of what happened to a job twice, and to
+// jobs that are gone or have been started again.
+type PastJobs struct {
+	Completed Count // then, and not started again
+	Expired   Count // lost a lease then
+	Refused   Count // had a late write refused then
 }
 
 // PastQueue is a queue in one minute: what stood in it when it was read, and what
@@ -108,7 +118,7 @@ func (p Past) Gone() bool { return p.Kept.IsZero() || p.At.Before(p.Kept) }
 // database's clock. *[InvalidError] for a time that lies ahead.
 func (s *Store) Past(ctx context.Context, at time.Time) (p Past, err error) {
 	p.At = at.UTC().Truncate(time.Minute)
-	err = s.snapshot(ctx, p.readClock, p.readCounts, p.readSample, p.readIncidents)
+	err = s.snapshot(ctx, p.readClock, p.readCounts, p.readJobs, p.readSample, p.readIncidents)
 	if err != nil {
 		return Past{}, fmt.Errorf("read what was at %s: %w", p.At.Format(time.RFC3339), err)
 	}
@@ -153,6 +163,24 @@ func (p *Past) readCounts(ctx context.Context, tx pgx.Tx) error {
 		}
 	}
 	return nil
+}
+
+const pastJobsSQL = `
+select (select count(*) from (
+          select from fenceline.jobs j
+          where j.state = 'completed' and j.finished_at >= $1::timestamptz and j.finished_at < $1::timestamptz + interval '1 minute' and j.queue <> $2 limit $3) c),
+       (select count(*) from (
+          select distinct j.id from fenceline.transitions t join fenceline.jobs j on j.id = t.job_id
+          where t.type = 'expired' and t.at >= $1::timestamptz and t.at < $1::timestamptz + interval '1 minute' and j.queue <> $2 limit $3) e),
+       (select count(*) from (
+          select distinct j.id from fenceline.transitions t join fenceline.jobs j on j.id = t.job_id
+          where t.type = 'rejected' and t.at >= $1::timestamptz and t.at < $1::timestamptz + interval '1 minute' and j.queue <> $2 limit $3) r)`
+
+func (p *Past) readJobs(ctx context.Context, tx pgx.Tx) error {
+	var completed, expired, refused int64
+	err := tx.QueryRow(ctx, pastJobsSQL, p.At, DrillQueue, countBound+1).Scan(&completed, &expired, &refused)
+	p.Jobs = PastJobs{capped(completed), capped(expired), capped(refused)}
+	return err
 }
 
 func (p *Past) queue(name string) *PastQueue {

@@ -12,8 +12,20 @@ type PastJSON struct {
 	Kept      *time.Time      `json:"counts_from"`
 	Gone      bool            `json:"before_all_counts"`
 	Queues    []pastQueueJSON `json:"queues"`
+	Jobs      pastJobsJSON    `json:"jobs"` // that a search finds by what happened to them in the minute
 	More      bool            `json:"more"`
 	Incidents []string        `json:"incidents"` // ids of those that were open then
+}
+
+type pastJobsJSON struct {
+	Completed pastCountJSON `json:"completed"`
+	Expired   pastCountJSON `json:"expired"`
+	Refused   pastCountJSON `json:"refused"`
+}
+
+type pastCountJSON struct {
+	N      int64 `json:"count"`
+	Capped bool  `json:"capped"`
 }
 
 type pastQueueJSON struct {
@@ -31,7 +43,8 @@ type pastQueueJSON struct {
 
 // PastOf is how the API and the command line show it.
 func PastOf(p Past) PastJSON {
-	out := PastJSON{At: p.At, SampledAt: timeOrNull(p.Sampled), Kept: timeOrNull(p.Kept), Gone: p.Gone(), Queues: []pastQueueJSON{}, More: p.More, Incidents: []string{}}
+	out := PastJSON{At: p.At, SampledAt: timeOrNull(p.Sampled), Kept: timeOrNull(p.Kept), Gone: p.Gone(), Queues: []pastQueueJSON{}, More: p.More, Incidents: []string{},
+		Jobs: pastJobsJSON{pastCountJSON(p.Jobs.Completed), pastCountJSON(p.Jobs.Expired), pastCountJSON(p.Jobs.Refused)}}
 	for _, q := range p.Queues {
 		one := pastQueueJSON{Queue: q.Name, Capped: q.Waiting.Capped, Claimed: q.Claimed, Completed: q.Completed, Failed: q.Failed, Expired: q.Expired, Refused: q.Refused}
 		if q.Known {

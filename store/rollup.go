@@ -130,32 +130,6 @@ func rollPosition(ctx context.Context, tx pgx.Tx) (p position, err error) {
 	return p, err
 }
 
-// RebuildRollups throws the counts of everything that the log still holds away;
-// the next calls of [Store.Roll] count it anew. What the log held before that is
-// kept as it was counted. It waits for a step that is under way.
-func (s *Store) RebuildRollups(ctx context.Context) error {
-	_, err := inTx(ctx, s.pool, func(tx pgx.Tx) (struct{}, error) {
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock("+rollLock+")"); err != nil {
-			return struct{}{}, err
-		}
-		for _, sql := range []string{
-			`update fenceline.rollup_position set xid = '0', id = 0, at = null,
-			   since = coalesce((select r.log_before from fenceline.retention r where r.only_row), '-infinity') where only_row`,
-			`delete from fenceline.rollups r using fenceline.rollup_position p where r.minute >= p.since`,
-			`delete from fenceline.rollup_errors r using fenceline.rollup_position p where r.minute >= p.since`,
-		} {
-			if _, err := tx.Exec(ctx, sql); err != nil {
-				return struct{}{}, err
-			}
-		}
-		return struct{}{}, nil
-	})
-	if err != nil {
-		return fmt.Errorf("throw the counts of the log away: %w", err)
-	}
-	return nil
-}
-
 // forgetMost bounds one step of forgetting.
 const forgetMost = 5000
 

@@ -110,7 +110,7 @@ func TestTheCountsOfTheLogAreTheLogsAndCanBeRebuilt(t *testing.T) {
 	}
 	whole := value[string](f, keptWhollySQL)
 	f.exec("update fenceline.rollups set n = n + 1")
-	if err := f.RebuildRollups(f.ctx); err != nil {
+	if _, err := f.RebuildRollups(f.ctx); err != nil {
 		t.Fatal(err)
 	}
 	f.rollAll()
@@ -237,7 +237,7 @@ func TestCountsGoWhenTheyAreOldAndARebuildKeepsThoseOfTheLogThatIsGone(t *testin
 	f.exec(`insert into fenceline.rollups (minute, n, marked, spans, span_ms, span_max_ms, type, queue, kind, reason)
 		select date_trunc('day', now(), 'UTC') - d * interval '1 day', 7, 0, 0, 0, 0, 'enqueued', 'default', 'old', '' from unnest(array[2, 40]) d`)
 	f.exec(`update fenceline.retention set log_before = date_trunc('day', now(), 'UTC') - interval '1 day'`)
-	if err := f.RebuildRollups(f.ctx); err != nil {
+	if _, err := f.RebuildRollups(f.ctx); err != nil {
 		t.Fatal(err)
 	}
 	f.rollAll()

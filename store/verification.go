@@ -213,6 +213,8 @@ type Verification struct {
 	MissedFrom, MissedUntil time.Time
 
 	Found []KeptViolation // the newest ones, at most 100
+
+	now time.Time // when this was read
 }
 
 // KeptViolation is a violation that was found while jobs ran.
@@ -236,7 +238,7 @@ const verificationSQL = `
 with kept as materialized (
   select v.stale, ` + unsettledSQL + ` as unsettled from fenceline.violations v order by v.transition_id, v.invariant limit 1000
 )
-select s.n, s.since, s.through, s.at, s.beginless, s.violations, s.missed_from, s.missed_until,
+select clock_timestamp(), s.n, s.since, s.through, s.at, s.beginless, s.violations, s.missed_from, s.missed_until,
        (select count(*) from kept k where k.stale),
        (select count(*) from kept k where k.unsettled),
        (select count(*) from kept k where k.unsettled and k.stale)
@@ -251,10 +253,11 @@ func (s *Store) Verification(ctx context.Context) (v Verification, err error) {
 	return v, nil
 }
 
-func (v *Verification) readCounts(ctx context.Context, tx pgx.Tx) error {
+func (v *Verification) readCounts(ctx context.Context, q Querier) error {
 	var since, through, at, from, until *time.Time
-	err := tx.QueryRow(ctx, verificationSQL).Scan(&v.N, &since, &through, &at, &v.Beginless, &v.Violations, &from, &until, &v.Stale, &v.Unsettled, &v.Open)
+	err := q.QueryRow(ctx, verificationSQL).Scan(&v.now, &v.N, &since, &through, &at, &v.Beginless, &v.Violations, &from, &until, &v.Stale, &v.Unsettled, &v.Open)
 	v.Since, v.Through, v.At, v.MissedFrom, v.MissedUntil = orZero(since), orZero(through), orZero(at), orZero(from), orZero(until)
+	v.now = v.now.UTC()
 	return err
 }
 

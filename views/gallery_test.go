@@ -25,7 +25,7 @@ var gallery = flag.String("gallery", "", "write every sample page into this dire
 func samplePages() map[string]templ.Component {
 	return map[string]templ.Component{
 		"home":               Home(HomePage{frame(TopicHome), sampleHome()}),
-		"verification":       Verification(VerificationPage{frame(), sampleVerification(false)}),
+		"verification":       Verification(VerificationPage{frame(TopicVerification), sampleVerification(false)}),
 		"verification-empty": Verification(VerificationPage{frame(), store.Verification{}}),
 		"verification-ugly":  Verification(VerificationPage{frame(), sampleVerification(true)}),
 		"incidents":          Incidents(IncidentsPage{frame(TopicIncidents), store.Incidents{Now: sampleNow, Active: sampleIncidents(), Past: uglyIncidents()}, sampleTargets()}),
@@ -177,7 +177,7 @@ func sampleHome() store.Home {
 	second := p.log[5]
 	second.ID++
 	return store.Home{Now: sampleNow, Running: store.Count{N: 1284}, OldestJob: 70412, OldestAt: sampleNow.Add(-724 * time.Second), OldestIn: "export",
-		Expired: store.Count{N: 37}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
+		Expired: store.Count{N: 37}, ExpiredJobs: 37, RefusedJobs: store.Count{N: 8}, Reclaimed: 31, Waiting: 6, LongestUnowned: 41 * time.Second,
 		Refused:  map[store.Reason]int64{store.ReasonSuperseded: 8, store.ReasonLeaseExpired: 1},
 		Verified: sampleVerification(false),
 		States:   map[store.State]store.Count{store.Running: {N: 1284}, store.Available: {N: 212}, store.Completed: {N: 10000, Capped: true}, store.Retryable: {N: 3}},
@@ -201,7 +201,8 @@ func sampleVerification(broken bool) store.Verification {
 
 func samplePast() store.Past {
 	at := sampleNow.Add(-653 * time.Minute)
-	p := store.Past{Now: sampleNow, At: at, Sampled: at.Add(1300 * time.Millisecond), Trend: sampleTrend(), Incidents: sampleIncidents(), Kept: sampleNow.Add(-30 * 24 * time.Hour)}
+	p := store.Past{Now: sampleNow, At: at, Sampled: at.Add(1300 * time.Millisecond), Trend: sampleTrend(), Incidents: sampleIncidents(), Kept: sampleNow.Add(-30 * 24 * time.Hour),
+		Jobs: store.PastJobs{Completed: store.Count{N: 899}, Expired: store.Count{N: 10000, Capped: true}, Refused: store.Count{N: 1}}}
 	for i, name := range []string{"default", "mail", "reports"} {
 		p.Queues = append(p.Queues, store.PastQueue{Name: name, Known: true, Waiting: store.Count{N: int64(212 * i), Capped: i == 2}, Running: int64(40 * i), Oldest: time.Duration(i) * time.Minute,
 			Tick: store.Tick{At: at, Claimed: 310, Completed: 301, Failed: int64(i), Expired: int64(12 * i), Refused: int64(i / 2)}, Starts: int64(310 * i), StartMean: 38 * time.Millisecond})
@@ -255,6 +256,11 @@ func sampleIncident(i store.Incident) store.IncidentView {
 	}
 	for n, action := range []store.IncidentAction{store.IncidentOpened, store.IncidentAcknowledge, store.IncidentNote, store.IncidentSnooze, "of-tomorrow"} {
 		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n) * time.Minute), Action: action, Actor: hostile[n], Reason: hostile[n+1], Until: sampleNow})
+	}
+	for n, o := range []store.IncidentOperation{{Pace: 60}, {DealtWith: 40}, {DealtWith: 40, Pace: 6000}, {DealtWith: 50}, {DealtWith: 60}, {DealtWith: 123456, Changed: 120000}, {}} {
+		o.ID, o.Does, o.Total = int64(n+1), store.ActionRequeue, 123456
+		v.Line = append(v.Line, store.IncidentLine{At: i.OpenedAt.Add(time.Duration(n+5) * time.Minute), Of: i.ID, Actor: hostile[1], Reason: hostile[n%len(hostile)], Operation: o,
+			Action: []store.IncidentAction{"confirm", "pause", "resume", "halt", "cancel", "finish", "of-tomorrow"}[n]})
 	}
 	return v
 }

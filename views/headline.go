@@ -42,15 +42,15 @@ func NewAnswer(h store.Home) Answer {
 
 func (t *tale) recovery(h store.Home) {
 	if n := h.Lapsed.N; n > 0 {
-		t.say(CountText(h.Lapsed), " running ", plain(n, "job has", "jobs have"), " a lease that passed and wait for the sweep. ")
+		t.say(leading(CountText(h.Lapsed), searchLapsed), " running ", plain(n, "job has", "jobs have"), " a lease that passed and wait for the sweep. ")
 	}
 	if h.Expired.N == 0 {
 		return
 	}
 	t.say("Of ", CountText(h.Expired), plain(h.Expired.N, " lease that expired, ", " leases that expired, "),
-		Grouped(h.Reclaimed), plain(h.Reclaimed, " job is", " jobs are"), " claimed again and ", Grouped(h.Waiting), plain(h.Waiting, " waits", " wait"))
+		leading(Grouped(h.Reclaimed), searchReclaimed), plain(h.Reclaimed, " job is", " jobs are"), " claimed again and ", leading(Grouped(h.Waiting), searchWaiting), plain(h.Waiting, " waits", " wait"))
 	if h.Lost > 0 {
-		t.say("; ", Grouped(h.Lost), " ended without another try")
+		t.say("; ", leading(Grouped(h.Lost), searchEnded), " ended without another try")
 	}
 	t.say(". ")
 }
@@ -74,13 +74,31 @@ func (t *tale) legitimate(h store.Home) {
 	waiting := h.States[store.Available]
 	switch {
 	case h.Running.N > 0:
-		t.say(CountText(h.Running), plain(h.Running.N, " job runs", " jobs run"), " under live leases, ", CountText(waiting), " wait to be claimed.")
+		t.say(leading(CountText(h.Running), searchRunning), plain(h.Running.N, " job runs", " jobs run"), " under live leases, ", leading(CountText(waiting), searchAvailable), " wait to be claimed.")
 	case waiting.N > 0:
-		t.say(CountText(waiting), plain(waiting.N, " job waits", " jobs wait"), " to be claimed and none is running: is a worker up for its kind and queue?")
+		t.say(leading(CountText(waiting), searchAvailable), plain(waiting.N, " job waits", " jobs wait"), " to be claimed and none is running: is a worker up for its kind and queue?")
 	default:
 		t.say("No job runs and none waits to be claimed.")
 	}
 }
+
+// The searches that find the jobs of home's numbers, and no others. What is told of
+// a window leaves the drill out.
+const (
+	searchAvailable = "state:available"
+	searchRunning   = "lease:live" + butDrill
+	searchLapsed    = "lease:lapsed" + butDrill
+	searchExpired   = "lost" + windowQuery + butDrill
+	searchReclaimed = "lost" + windowQuery + " -lease:lost" + butDrill
+	searchWaiting   = "lost" + windowQuery + " state:available,retryable,scheduled lease:lost" + butDrill
+	searchEnded     = "lost" + windowQuery + " state:completed,discarded,terminated lease:lost" + butDrill
+	searchRefused   = "late" + windowQuery + butDrill
+
+	butDrill = " -queue:" + store.DrillQueue
+)
+
+// leading is a number of jobs that leads to them.
+func leading(text, search string) Phrase { return Phrase{Text: text, Search: search} }
 
 // plain picks the word for one or for many.
 func plain(n int64, one, many string) string {
@@ -95,19 +113,33 @@ func windowText() string {
 	return "last " + decimal(int64(store.HomeWindow/time.Minute)) + " minutes"
 }
 
-// recoveryText says what became of the window's expired leases.
-func recoveryText(h store.Home) string {
-	text := Grouped(h.Reclaimed) + " claimed again"
-	if h.Lost > 0 {
-		text += ", " + Grouped(h.Lost) + " ended"
+// recoveryTold says what became of the jobs whose leases expired in the window.
+func recoveryTold(h store.Home) []Phrase {
+	var t tale
+	if h.Expired.Capped {
+		t.say("of the newest ", Grouped(h.Expired.N), " leases: ")
 	}
+	t.say(leading(Grouped(h.Waiting)+" waiting", searchWaiting), ", ", leading(Grouped(h.Reclaimed)+" claimed again", searchReclaimed))
+	if h.Lost > 0 {
+		t.say(", ", leading(Grouped(h.Lost)+" ended", searchEnded))
+	}
+	t.say(" · ", CountText(h.Expired), plain(h.Expired.N, " lease", " leases"), " expired")
 	if h.LongestUnowned > 0 {
-		text += ", longest without an owner " + Span(h.LongestUnowned)
+		t.say(", longest without an owner ", Span(h.LongestUnowned))
 	}
 	if h.Lapsed.N > 0 {
-		text += "; " + CountText(h.Lapsed) + " more passed and not swept yet"
+		t.say("; ", leading(CountText(h.Lapsed)+" more passed", searchLapsed), " and not swept yet")
 	}
-	return text
+	return t.phrases
+}
+
+// refusedTold counts the jobs of the window's refused writes, and the writes by
+// reason, for a line that goes on.
+func refusedTold(h store.Home) []Phrase {
+	if h.TotalRefused() == 0 {
+		return nil
+	}
+	return []Phrase{{Text: "of "}, leading(CountText(h.RefusedJobs)+plain(h.RefusedJobs.N, " job", " jobs"), searchRefused), {Text: ": " + refusedText(h)}}
 }
 
 // refusedText counts the window's refusals by reason, for a line that goes on.

@@ -2,6 +2,7 @@ package views
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -151,10 +152,38 @@ func lineTitle(l store.IncidentLine) string {
 	if l.Type != "" {
 		return Grouped(l.N) + " " + string(l.Type)
 	}
+	if l.Operation.ID != 0 {
+		return operationLine(l.Operation, l.Action)
+	}
 	if text, known := entryTexts[l.Action]; known {
 		return text
 	}
 	return string(l.Action)
+}
+
+// operationLine says what became of an operation, and how far it had come.
+func operationLine(o store.IncidentOperation, action store.IncidentAction) string {
+	pace := ""
+	if o.Pace > 0 {
+		pace = ", " + Plural(int64(o.Pace), "job") + " a minute"
+	}
+	far := fmt.Sprintf(" after %s of %s", Grouped(o.DealtWith), Plural(o.Total, "job"))
+	does := string(o.Does)
+	switch store.Action(action) {
+	case store.ActionConfirm:
+		return does + " of " + Plural(o.Total, "job") + " begun" + pace
+	case store.ActionPause:
+		return does + " paused" + far
+	case store.ActionResume:
+		return does + " goes on" + far + pace
+	case store.ActionCancel:
+		return does + " cancelled" + far
+	case "halt":
+		return does + " halted" + far
+	case "finish":
+		return fmt.Sprintf("%s finished: %s of %s changed", does, Grouped(o.Changed), Plural(o.Total, "job"))
+	}
+	return does + ", " + string(action)
 }
 
 func lineTone(l store.IncidentLine) Tone {

@@ -113,6 +113,7 @@ func (in IncidentReport) timeline(c *reportCheck, r *store.IncidentReport) {
 		case line.Type == "" && line.N != 0:
 			c.wrong(at+".n", "must stand with type")
 		}
+		line.Operation = l.operation(c, at)
 		if n > 0 && l.At.Before(in.Timeline[n-1].At) {
 			c.wrong(at+".at", "must not be before the line above it")
 		}
@@ -121,6 +122,25 @@ func (in IncidentReport) timeline(c *reportCheck, r *store.IncidentReport) {
 		}
 		r.Line = append(r.Line, line)
 	}
+}
+
+// operation is the inverse of reportOperationOf.
+func (l reportLine) operation(c *reportCheck, at string) store.IncidentOperation {
+	o := l.Operation
+	if o == nil {
+		return store.IncidentOperation{}
+	}
+	at += ".operation"
+	switch {
+	case l.Action == nil:
+		c.wrong(at, "must stand with action")
+	case o.DealtWith > o.Total:
+		c.wrong(at+".dealt_with", "must not be above total")
+	case o.Changed > o.DealtWith:
+		c.wrong(at+".changed", "must not be above dealt_with")
+	}
+	return store.IncidentOperation{ID: c.id(at+".id", &o.ID), Does: oneOf(c, at+".does", o.Does, store.ActionRequeue, store.ActionTerminate),
+		Total: o.Total, DealtWith: o.DealtWith, Changed: o.Changed, Pace: int(orElse(o.Pace, 0))}
 }
 
 func (in IncidentReport) charts(c *reportCheck, r *store.IncidentReport) {

@@ -62,14 +62,32 @@ type reportHolder struct {
 }
 
 type reportLine struct {
-	At       time.Time  `json:"at"`
-	Incident *string    `json:"incident"` // another one's, where that is part of this one
-	Action   *string    `json:"action"`   // what was done; null for a minute of the log
-	Actor    *string    `json:"actor"`
-	Reason   *string    `json:"reason"`
-	Until    *time.Time `json:"until"`
-	Type     *string    `json:"type"` // what the log holds of a minute; null for what was done
-	N        *int64     `json:"n"`
+	At        time.Time        `json:"at"`
+	Incident  *string          `json:"incident"` // another one's, where that is part of this one
+	Action    *string          `json:"action"`   // what was done; null for a minute of the log
+	Actor     *string          `json:"actor"`
+	Reason    *string          `json:"reason"`
+	Until     *time.Time       `json:"until"`
+	Type      *string          `json:"type"` // what the log holds of a minute; null for what was done
+	N         *int64           `json:"n"`
+	Operation *reportOperation `json:"operation"` // what an operation on its jobs did; null otherwise
+}
+
+// reportOperation is an operation at the time of a line.
+type reportOperation struct {
+	ID        string `json:"id"`
+	Does      string `json:"does"`       // requeue or terminate
+	Total     int64  `json:"total"`      // jobs of its snapshot, the incident's and others
+	DealtWith int64  `json:"dealt_with"` // of those, at the time
+	Changed   int64  `json:"changed"`    // of those, once it has finished; 0 before
+	Pace      *int64 `json:"pace"`       // jobs a minute; null for as fast as it goes
+}
+
+func reportOperationOf(o store.IncidentOperation) *reportOperation {
+	if o.ID == 0 {
+		return nil
+	}
+	return &reportOperation{decimal(o.ID), string(o.Does), o.Total, o.DealtWith, o.Changed, orNil(int64(o.Pace))}
 }
 
 type reportJobs struct {
@@ -171,7 +189,7 @@ func IncidentReportOf(r store.IncidentReport) IncidentReport {
 		out.Held = append(out.Held, reportHolder{h.By, h.From, orNil(h.To)})
 	}
 	for _, l := range r.Line {
-		line := reportLine{At: l.At, Action: orNil(string(l.Action)), Actor: orNil(l.Actor), Reason: orNil(l.Reason), Until: orNil(l.Until), Type: orNil(string(l.Type)), N: orNil(l.N)}
+		line := reportLine{At: l.At, Action: orNil(string(l.Action)), Actor: orNil(l.Actor), Reason: orNil(l.Reason), Until: orNil(l.Until), Type: orNil(string(l.Type)), N: orNil(l.N), Operation: reportOperationOf(l.Operation)}
 		if l.Of != i.ID {
 			line.Incident = idOrNil(l.Of)
 		}

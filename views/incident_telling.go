@@ -135,6 +135,9 @@ func reportTimeline(r store.IncidentReport) ReportSection {
 			by = "the log"
 			what += " within a minute"
 		}
+		if l.Operation.ID != 0 {
+			what += " (operation " + decimal(l.Operation.ID) + ")"
+		}
 		if l.Of != 0 && l.Of != r.Incident.ID {
 			what += " (incident " + decimal(l.Of) + ")"
 		}

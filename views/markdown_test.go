@@ -67,6 +67,7 @@ func hostileReport(text string) store.IncidentReport {
 	for _, a := range []store.IncidentAction{store.IncidentOpened, store.IncidentAcknowledge, store.IncidentNote, store.IncidentAction(text)} {
 		v.Line = append(v.Line, store.IncidentLine{At: at, Of: 7, Action: a, Actor: text, Reason: text, Until: at})
 	}
+	v.Line = append(v.Line, store.IncidentLine{At: at, Of: 7, Action: "halt", Actor: text, Reason: text, Operation: store.IncidentOperation{ID: 4, Does: store.Action(text), Total: 7}})
 	v.Line = append(v.Line, store.IncidentLine{At: at, Type: store.TypeExpired, N: 12})
 	return store.IncidentReport{IncidentView: v, Jobs: []store.Job{{ID: 1, Kind: text, Queue: text, State: store.Discarded}},
 		Deeds:   []store.IncidentDeed{{Action: text, Actor: text, Reason: text, Outcome: text, Operation: 4, Jobs: 2, First: at, Last: at}},

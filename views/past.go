@@ -45,6 +45,18 @@ type step struct {
 
 var steps = []step{{"−1 hour", -time.Hour}, {"−10 minutes", -10 * time.Minute}, {"−1 minute", -time.Minute}, {"+1 minute", time.Minute}, {"+10 minutes", 10 * time.Minute}, {"+1 hour", time.Hour}}
 
+// pastList is a number of jobs that a search finds by what happened to them in the
+// minute.
+type pastList struct {
+	Name string
+	Line trendLine
+	N    store.Count
+}
+
+func pastLists(p store.Past) []pastList {
+	return []pastList{{"Completed", trendLines[1], p.Jobs.Completed}, {"Lost a lease", trendLines[3], p.Jobs.Expired}, {"Had a late write refused", trendLines[4], p.Jobs.Refused}}
+}
+
 // pastVerdict says in a sentence what the minute was like.
 func pastVerdict(p store.Past) string {
 	var t store.Tick

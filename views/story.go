@@ -10,10 +10,11 @@ import (
 // Phrase is a part of a sentence. Where At is set, it stands for that time and
 // Text is empty.
 type Phrase struct {
-	Text string
-	At   time.Time
-	Tone Tone
-	User bool // Text was written by a user and is set apart
+	Text   string
+	At     time.Time
+	Tone   Tone
+	User   bool   // Text was written by a user and is set apart
+	Search string // finds the jobs that Text counts; empty where it counts none
 }
 
 // Story says in a few sentences what is going on with a job: who may finish

@@ -15,14 +15,15 @@ type trendLine struct {
 	Tone  Tone
 	Of    func(store.Tick) int64
 	Query string // the jobs of a minute, with its name in place of %s; empty where no search finds them
+	Jobs  string // what those jobs are
 }
 
 var trendLines = []trendLine{
-	{"Claims", ToneRun, func(t store.Tick) int64 { return t.Claimed }, ""},
-	{"Completions", ToneOK, func(t store.Tick) int64 { return t.Completed }, "state:completed finished:%s"},
-	{"Failures", ToneBad, func(t store.Tick) int64 { return t.Failed }, ""},
-	{"Expiries", ToneRetry, func(t store.Tick) int64 { return t.Expired }, "lost:%s"},
-	{"Refusals", ToneStale, func(t store.Tick) int64 { return t.Refused }, "late:%s"},
+	{"Claims", ToneRun, func(t store.Tick) int64 { return t.Claimed }, "", ""},
+	{"Completions", ToneOK, func(t store.Tick) int64 { return t.Completed }, "state:completed finished:%s" + butDrill, "completed"},
+	{"Failures", ToneBad, func(t store.Tick) int64 { return t.Failed }, "", ""},
+	{"Expiries", ToneRetry, func(t store.Tick) int64 { return t.Expired }, "lost:%s" + butDrill, "lost a lease"},
+	{"Refusals", ToneStale, func(t store.Tick) int64 { return t.Refused }, "late:%s" + butDrill, "refused"},
 }
 
 const (
@@ -132,7 +133,8 @@ func (l trendLine) change(t store.Trend) string {
 	return word + " " + Grouped(before) + " in the 15 minutes before"
 }
 
-// jobsOf is the address of the jobs of one minute's number.
+// jobsOf is the address of the jobs in which one minute's number happened, each
+// once and as they are now: there may be fewer of them.
 func (l trendLine) jobsOf(u URLs, tick store.Tick) string {
 	if l.Query == "" || l.Of(tick) == 0 {
 		return ""
@@ -154,6 +156,9 @@ func (u URLs) Search(text string) string {
 	}
 	return u.Jobs(store.Filter{Query: q})
 }
+
+// countsNote says what numbers of the log count.
+const countsNote = "Told from the log by the minute: a job is in a number as often as it happened to it, and also when it is gone. No list holds those jobs by the time of a claim or a failure."
 
 // trendNote tells what the charts are told from, where that is not all of it.
 func trendNote(t store.Trend) string {

@@ -27,7 +27,7 @@ func TestChartsAndTheirTableSayTheSameAndLeadToTheJobs(t *testing.T) {
 	page := render(t, samplePages()["home"])
 	for _, want := range []string{
 		"/ops/jobs?q=late%3A" + strings.ReplaceAll(sampleNow.Truncate(time.Minute).UTC().Format("2006-01-02T15:04Z"), ":", "%3A"),
-		"/ops/jobs?q=lost%3A%3E-15m\"", "lost%3A%3E-15m+state%3Aavailable%2Cretryable%2Cscheduled", "37 provisional", "worker-a2-91-d0c4f7a1",
+		"/ops/jobs?q=lost%3A%3E-15m+-queue%3Adrill\"", "lost%3A%3E-15m+state%3Aavailable%2Cretryable%2Cscheduled", "37 provisional", "worker-a2-91-d0c4f7a1",
 		"transitions checked in the log", ">behind<",
 	} {
 		if !strings.Contains(page, want) {

@@ -1,14 +1,27 @@
 package views
 
-import "github.com/fenceline/fenceline/store"
+import (
+	"github.com/a-h/templ"
 
-// RouteVerification shows what was checked of the log by itself.
-const RouteVerification = "/verification"
+	"github.com/fenceline/fenceline/store"
+)
+
+const (
+	// RouteVerification shows what was checked of the log by itself.
+	RouteVerification = "/verification"
+
+	TopicVerification = "verification"
+)
 
 // VerificationPage is what was checked of the log by itself.
 type VerificationPage struct {
 	Frame
 	View store.Verification
+}
+
+// VerificationParts are what a stream sends of the page.
+func VerificationParts(p VerificationPage) []templ.Component {
+	return []templ.Component{verificationVerdict(p), verificationFacts(p), violations(p)}
 }
 
 func verifiedTone(v store.Verification) Tone {

@@ -64,6 +64,25 @@ type incidentLineJSON struct {
 	Until  *string `json:"until"`
 	Type   *string `json:"type"` // what the log holds of a minute; null for what was done
 	N      *int64  `json:"n"`
+
+	Operation *incidentOperationJSON `json:"operation"` // what an operation on its jobs did; null otherwise
+}
+
+// incidentOperationJSON is an operation at the time of a line.
+type incidentOperationJSON struct {
+	ID        string `json:"id"`
+	Does      string `json:"does"`
+	Total     int64  `json:"total"`      // jobs of its snapshot, the incident's and others
+	DealtWith int64  `json:"dealt_with"` // of those, at the time
+	Changed   int64  `json:"changed"`    // of those, once it has finished; 0 before
+	Pace      *int64 `json:"pace"`       // jobs a minute; null for as fast as it goes
+}
+
+func incidentOperationOf(o store.IncidentOperation) *incidentOperationJSON {
+	if o.ID == 0 {
+		return nil
+	}
+	return &incidentOperationJSON{decimal(o.ID), string(o.Does), o.Total, o.DealtWith, o.Changed, orNullNumber(int64(o.Pace))}
 }
 
 type incidentViewJSON struct {
@@ -111,7 +130,8 @@ func (s *Server) apiIncident(c echo.Context) error {
 		Merged: incidentsOf(v.Merged), Touched: countJSON{v.Touched.N, v.Touched.Capped}}
 	for _, l := range v.Line {
 		out.Timeline = append(out.Timeline, incidentLineJSON{At: instantText(l.At), Of: orNullNumberText(l.Of), Action: orNull(string(l.Action)), Actor: orNull(l.Actor),
-			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N)})
+			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N),
+			Operation: incidentOperationOf(l.Operation)})
 	}
 	return sendJSON(c, http.StatusOK, out)
 }

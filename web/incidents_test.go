@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,29 @@ func TestAMergedIncidentLeadsToTheOneThatGoesOnAndItsJobsAreActedOnThere(t *test
 	preview := want(t, c.post("/operations", url.Values{"q": {"incident:1"}, "do": {"requeue matching"}}), 303)
 	if got := c.get(preview.header.Get("Location")).body; !strings.Contains(got, "touched by incident") {
 		t.Errorf("the preview of the incident's jobs: %s", excerpt(got))
+	}
+	// Once begun it stands on the incident's timeline, with its end, and in the report.
+	want(t, c.post("/operations/1/confirm", url.Values{"seen": {"1"}, "reason": {"the host is back"}, "pace": {"60"}}), 303)
+	if _, err := c.store.StepOperation(c.ctx, "worker-seven"); err != nil {
+		t.Fatal(err)
+	}
+	page := want(t, c.get("/incidents/1"), 200).body
+	for _, words := range []string{"requeue of 1 job begun, 60 jobs a minute", "the host is back", `href="/operations/1"`, "requeue finished: ", "worker-seven"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the timeline does not say %q", words)
+		}
+	}
+	for path, schema := range map[string]string{"/api/v1/incidents/1": "IncidentView", "/api/v1/incidents/1/report": "IncidentReport"} {
+		got := want(t, c.get(path), 200)
+		if wrong := d.fits(schema, d.Components.Schemas[schema], any(got.json(t))); wrong != "" {
+			t.Error(wrong)
+		}
+		if !regexp.MustCompile(`"operation":\s*\{\s*"id":\s*"1",\s*"does":\s*"requeue",\s*"total":\s*1,\s*"dealt_with":\s*0,\s*"changed":\s*0,\s*"pace":\s*60\s*\}`).MatchString(got.body) {
+			t.Errorf("%s does not tell of the operation's beginning: %s", path, got.body)
+		}
+	}
+	if got := c.get("/incidents/1/report").body; !strings.Contains(got, "requeue of 1 job begun, 60 jobs a minute (operation 1)") || !strings.Contains(got, "requeue finished") {
+		t.Errorf("the report does not tell of the operation: %s", got)
 	}
 }
 

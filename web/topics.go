@@ -33,6 +33,8 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 		return &reading{server: s, read: readQueues}, nil
 	case topic == views.TopicWorkers:
 		return &reading{server: s, read: readWorkers}, nil
+	case topic == views.TopicVerification:
+		return &reading{server: s, read: readVerification}, nil
 	case topic == views.TopicIncidents:
 		return &reading{server: s, read: readIncidents}, nil
 	case strings.HasPrefix(topic, views.TopicIncident):
@@ -73,7 +75,7 @@ func (s *Server) sourceOf(c echo.Context, topic string) (source, error) {
 			}
 		}
 	}
-	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, queues, workers, operations, or job: or operation: and an id, or queue:, kind: or worker: and a name as it stands in a query"}
+	return nil, &store.InvalidError{Field: views.ParamTopic, Message: "must be home, jobs, queues, workers, operations, incidents, verification, or job:, operation: or incident: and an id, or queue:, kind: or worker: and a name as it stands in a query"}
 }
 
 func parseIDs(text string) ([]int64, bool) {

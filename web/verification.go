@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -12,7 +13,10 @@ import (
 const routeAPIVerification = "/api/v1/verification"
 
 func (s *Server) verification(c echo.Context) (err error) {
-	p := views.VerificationPage{Frame: s.frame(c)}
+	p := views.VerificationPage{}
+	if p.Frame, err = s.liveFrame(c, views.TopicVerification); err != nil {
+		return err
+	}
 	if p.View, err = s.cfg.Store.Verification(c.Request().Context()); err != nil {
 		return err
 	}
@@ -20,6 +24,17 @@ func (s *Server) verification(c echo.Context) (err error) {
 		return err
 	}
 	return page(c, http.StatusOK, views.Verification(p))
+}
+
+func readVerification(ctx context.Context, s *Server) (_ []part, err error) {
+	p := views.VerificationPage{Frame: s.patchFrame(ctx)}
+	if p.View, err = s.cfg.Store.Verification(ctx); err != nil {
+		return nil, err
+	}
+	if p.Now, err = s.clock.now(ctx); err != nil {
+		return nil, err
+	}
+	return rendered(ctx, views.VerificationParts(p))
 }
 
 // apiVerification answers with what [store.VerificationOf] shows, as the command

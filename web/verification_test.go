@@ -30,8 +30,13 @@ func TestHomeAndAPageOfItsOwnSayWhatWasCheckedOfTheLog(t *testing.T) {
 	if got := c.get("/").body; !strings.Contains(got, "the log is not checked yet") || !strings.Contains(got, `href="/verification"`) {
 		t.Error("home does not say that nothing is checked")
 	}
-	want(t, c.get("/verification"), 200)
+	if got := want(t, c.get("/verification"), 200); !strings.Contains(got.body, `data-topics="verification"`) {
+		t.Error("the page of the verification is not live")
+	}
+	open := c.follow("/stream?topic=verification")
+	open.await("says that nothing is checked", patch("verification-verdict", "not checked yet"))
 	job, transition := c.plantStale()
+	open.await("tells of what was found", patch("verification-verdict", "The log holds", "verification-facts", "violations", ">"+transition+"<"))
 	for path, says := range map[string][]string{
 		"/":                    {"A stale attempt changed a result", "transitions checked in the log", "fenceline verify"},
 		"/verification":        {"The log holds", "a stale write was accepted", `href="/jobs/` + job + `"`, ">" + transition + "<"},

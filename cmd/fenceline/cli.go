@@ -27,6 +27,7 @@ type cli struct {
 	Incidents  incidentsCmd  `cmd:"" help:"What is wrong: record the log, and replay it against the rules."`
 	Verify     verifyCmd     `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
+	Rollups    rollupsCmd    `cmd:"" help:"Make the counts of the log anew."`
 	Drill      drillCmd      `cmd:"" help:"Watch a stale result being refused, with two real worker processes."`
 	Bench      benchCmd      `cmd:"" help:"Measure enqueueing and working of jobs on a database of its own."`
 	Ver        versionCmd    `cmd:"" name:"version" help:"Print the version."`

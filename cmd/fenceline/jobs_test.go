@@ -175,6 +175,34 @@ func TestVerifySaysWhatIsWrongAndExitsWithOne(t *testing.T) {
 	}
 }
 
+// The verb counts what a running process counted, to the same numbers, mends those
+// that are wrong, and keeps those of the log that is gone.
+func TestRebuiltCountsAreEqualToThoseBefore(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	expiredOnce(t, db)
+	if _, err := openStore(t, db).Roll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const counts = `select coalesce(jsonb_agg(to_jsonb(r) order by r.minute, r.queue, r.kind, r.type, r.reason), '[]')::text from fenceline.rollups r`
+	before, log := query[string](t, db, counts), query[int64](t, db, `select count(*) from fenceline.transitions`)
+	query[int64](t, db, `with wrong as (update fenceline.rollups set n = n + 1 returning 1) select count(*) from wrong`)
+	wrong := query[int64](t, db, `select sum(n)::bigint from fenceline.rollups`)
+	text := runWith(t, onDB(db), "", "rollups", "rebuild").wants(t, exitOK).out
+	same(t, "the first words", text, fmt.Sprintf("%d transitions were counted before and %d are counted now, anew from the log.\n", wrong, log))
+	same(t, "the counts", query[string](t, db, counts), before)
+
+	query[int64](t, db, `with old as (insert into fenceline.rollups (minute, queue, kind, type, reason, n, marked, spans, span_ms, span_max_ms)
+		values ('2020-01-01 00:00Z', 'default', 'old', 'enqueued', '', 7, 0, 0, 0, 0) returning 1) select count(*) from old`)
+	query[int64](t, db, `with cut as (update fenceline.retention set log_before = '2020-01-02 00:00Z' returning 1) select count(*) from cut`)
+	again := runWith(t, onDB(db), "", "rollups", "rebuild", "--json").wants(t, exitOK).object(t)
+	same(t, "what is told", again, map[string]any{"ok": true, "removed": log, "counted": log, "since": "2020-01-02T00:00:00Z"})
+	same(t, "counts of the log that is gone", query[int64](t, db, `select n from fenceline.rollups where kind = 'old'`), 7)
+	if text := runWith(t, onDB(db), "", "rollups", "rebuild").wants(t, exitOK).out; !strings.Contains(text, "The log goes back to 2020-01-02 00:00:00.000Z; counts of what was before that are kept") {
+		t.Errorf("it says %s", text)
+	}
+}
+
 func TestADatabaseWithoutSchemaIsNamedAndMigrated(t *testing.T) {
 	t.Parallel()
 	db := emptyDatabase(t)

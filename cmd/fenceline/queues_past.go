@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
 )
 
 // printPast prints what the queues looked like in a minute.
@@ -42,6 +43,12 @@ func printPast(ctx context.Context, a *app, st *store.Store, text string) error 
 	}
 	if len(rows) > 0 {
 		if err := printTable(a.out, []string{"QUEUE", "WAITING", "OLDEST DUE FOR", "RUNNING", "CLAIMED", "COMPLETED", "FAILED", "EXPIRED", "REFUSED"}, rows); err != nil {
+			return err
+		}
+	}
+	if !p.Gone() {
+		if err := a.printf("Jobs of the minute that are still there, each once: %s completed, %s lost a lease, %s had a late write refused.\n",
+			views.CountText(p.Jobs.Completed), views.CountText(p.Jobs.Expired), views.CountText(p.Jobs.Refused)); err != nil {
 			return err
 		}
 	}

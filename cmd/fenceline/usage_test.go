@@ -131,7 +131,7 @@ func TestHelpIsPrintedForEveryVerb(t *testing.T) {
 	}
 	for _, verb := range []string{"serve", "worker", "migrate", "enqueue", "jobs list", "jobs show", "jobs requeue",
 		"jobs terminate", "operations preview", "operations confirm", "operations list", "operations show", "operations skipped", "operations pause",
-		"operations resume", "operations cancel", "queues list", "queues pause", "queues resume", "queues limit", "workers list", "workers drain", "workers resume", "verify", "doctor", "drill", "bench", "version"} {
+		"operations resume", "operations cancel", "queues list", "queues pause", "queues resume", "queues limit", "workers list", "workers drain", "workers resume", "verify", "doctor", "rollups rebuild", "drill", "bench", "version"} {
 		if !strings.Contains(top.out, verb) {
 			t.Errorf("the help does not name %s", verb)
 		}

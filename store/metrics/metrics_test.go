@@ -61,8 +61,9 @@ func (r *reading) read(ctx context.Context) (store.Figures, error) {
 
 func TestTheJobsAreReadOnceInTenSecondsHoweverOftenTheyAreAskedFor(t *testing.T) {
 	r := &reading{now: time.Unix(1e9, 0), answer: store.Figures{
-		States: map[store.State]store.Count{store.Available: {N: 3}, store.Completed: {N: 10000, Capped: true}},
-		Oldest: map[string]time.Duration{"mail": 90 * time.Second},
+		States:   map[store.State]store.Count{store.Available: {N: 3}, store.Completed: {N: 10000, Capped: true}},
+		Oldest:   map[string]time.Duration{"mail": 90 * time.Second},
+		Verified: store.Verification{N: 7000, Violations: 5, Unsettled: 3, Open: 2, At: time.Unix(1e9-4, 0), Through: time.Unix(1e9-61, 0)}, Now: time.Unix(1e9, 0),
 	}}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(newJobs(r.read, func() time.Time { return r.now }))
@@ -74,9 +75,29 @@ fenceline_jobs{state="completed"} 10000
 # HELP fenceline_queue_oldest_seconds How long the oldest job at the head of its priority has been due, by queue with available jobs.
 # TYPE fenceline_queue_oldest_seconds gauge
 fenceline_queue_oldest_seconds{queue="mail"} 90
+# HELP fenceline_verification_age_seconds How long ago the log was last looked at by whoever checks it; missing before the first time.
+# TYPE fenceline_verification_age_seconds gauge
+fenceline_verification_age_seconds 4
+# HELP fenceline_verification_checked_total Transitions of the log that were held against the protocol, each once.
+# TYPE fenceline_verification_checked_total counter
+fenceline_verification_checked_total 7000
+# HELP fenceline_verification_lag_seconds How far what is checked of the log is behind; missing before the first time.
+# TYPE fenceline_verification_lag_seconds gauge
+fenceline_verification_lag_seconds 61
+# HELP fenceline_verification_stale_accepted_unsettled Of those, writes of attempts without authority that were accepted.
+# TYPE fenceline_verification_stale_accepted_unsettled gauge
+fenceline_verification_stale_accepted_unsettled 2
+# HELP fenceline_verification_violations_total Violations of the protocol that were ever found in the log.
+# TYPE fenceline_verification_violations_total counter
+fenceline_verification_violations_total 5
+# HELP fenceline_verification_violations_unsettled Of those that are kept, how many were found since an incident about them was resolved, counted up to 1,000.
+# TYPE fenceline_verification_violations_unsettled gauge
+fenceline_verification_violations_unsettled 3
 `
+	names := []string{"fenceline_jobs", "fenceline_queue_oldest_seconds", "fenceline_verification_age_seconds", "fenceline_verification_checked_total", "fenceline_verification_lag_seconds",
+		"fenceline_verification_stale_accepted_unsettled", "fenceline_verification_violations_total", "fenceline_verification_violations_unsettled"}
 	for range 20 {
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(shown), "fenceline_jobs", "fenceline_queue_oldest_seconds"); err != nil {
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(shown), names...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +106,7 @@ fenceline_queue_oldest_seconds{queue="mail"} 90
 		t.Errorf("the database was asked %d times in ten seconds", r.calls)
 	}
 	r.now, r.err = r.now.Add(1), errors.New("the database does not answer")
-	if n, err := testutil.GatherAndCount(registry, "fenceline_jobs", "fenceline_queue_oldest_seconds"); err != nil || n != 0 || r.calls != 2 {
+	if n, err := testutil.GatherAndCount(registry, names...); err != nil || n != 0 || r.calls != 2 {
 		t.Errorf("after a failed reading %d old figures are shown (%v), after %d readings", n, err, r.calls)
 	}
 	if n, err := testutil.GatherAndCount(registry, "fenceline_jobs_reads_failed_total"); err != nil || n != 1 {

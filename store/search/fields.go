@@ -19,12 +19,20 @@ const (
 	Due      Field = "due" // when a scheduled or retryable job may run
 	Older    Field = "older"
 	Newer    Field = "newer"
-	Lease    Field = "lease"    // a lease of the job expired at least once
+	Lease    Field = "lease"    // how it stands with the job's leases: see [LeaseLive]
 	Refused  Field = "refused"  // a write of one of its attempts was refused
 	Lost     Field = "lost"     // when a lease of it expired
 	Late     Field = "late"     // when a write of one of its attempts was refused
 	Incident Field = "incident" // it is among the jobs that an incident touches
 	Args     Field = "args"     // a value within the args, by its path
+)
+
+// What can be asked of a job's leases.
+const (
+	LeaseExpired = "expired" // one expired at least once
+	LeaseLive    = "live"    // the job runs under one that has not passed
+	LeaseLapsed  = "lapsed"  // the job runs under one that has passed, and no sweep has seen it yet
+	LeaseLost    = "lost"    // the last one expired, and the job was not claimed since
 )
 
 // Sort says which values a field takes.
@@ -65,7 +73,7 @@ var Fields = []FieldInfo{
 	{Finished, Moment, nil, "when it ended", "finished:>-2h"},
 	{Due, Moment, nil, "when it may run, while it is scheduled or retryable", "due:<+10m"},
 	{Attempts, Number, nil, "attempts used of its budget", "attempts:>3"},
-	{Lease, Choice, []string{"expired"}, "a lease of it expired at least once", "lease:expired"},
+	{Lease, Choice, []string{LeaseExpired, LeaseLive, LeaseLapsed, LeaseLost}, "a lease of it expired at least once; or it runs under a live one, under one that has passed, or its last one was lost", "lease:expired"},
 	{Refused, Choice, []string{"yes", "no"}, "a late write was refused", "refused:yes"},
 	{Lost, Moment, nil, "when a lease of it expired", "lost:>-15m"},
 	{Late, Moment, nil, "when a late write was refused", "late:>-15m"},

@@ -47,10 +47,7 @@ func (t Term) words() string {
 		}
 		return "touched by incident " + t.Op.words(values)
 	case Lease:
-		if t.Not {
-			return "no lease of it expired"
-		}
-		return "a lease of it expired"
+		return t.leaseWords(values)
 	case Refused:
 		if t.Not != (values[0] == "no") {
 			return "no late write was refused"
@@ -62,6 +59,26 @@ func (t Term) words() string {
 		name = string(t.Field)
 	}
 	return name + " " + is + " " + t.Op.words(values)
+}
+
+var leaseWords = map[string][2]string{
+	LeaseExpired: {"a lease of it expired", "no lease of it expired"},
+	LeaseLive:    {"it runs under a live lease", "it does not run under a live lease"},
+	LeaseLapsed:  {"it runs under a lease that has passed", "it does not run under a lease that has passed"},
+	LeaseLost:    {"its last lease was lost", "its last lease was not lost"},
+}
+
+func (t Term) leaseWords(values []string) string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		if all[i] = leaseWords[v][0]; t.Not {
+			all[i] = leaseWords[v][1]
+		}
+	}
+	if t.Not {
+		return strings.Join(all, " and ")
+	}
+	return strings.Join(all, " or ")
 }
 
 func enqueuedWords(not bool, than, span string) string {
