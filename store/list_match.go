@@ -30,7 +30,8 @@ func (c *conditions) term(t search.Term) string {
 }
 
 // positive is the condition of a term as though it were not negated; null
-// counts as false.
+// counts as false. What another table says is looked up for each job: without
+// "offset 0" PostgreSQL 18 reads all of that table once, to hash it.
 func (c *conditions) positive(t search.Term) string {
 	switch t.Field {
 	case search.State:
@@ -62,9 +63,9 @@ func (c *conditions) positive(t search.Term) string {
 	case search.Late:
 		return c.lostAt(TypeRejected, t)
 	case search.Incident:
-		return "exists (select from fenceline.incident_jobs i where i.job_id = j.id and " + c.number("i.incident_id", t) + ")"
+		return "exists (select from fenceline.incident_jobs i where i.job_id = j.id and " + c.number("i.incident_id", t) + " offset 0)"
 	case search.Error:
-		return "exists (select from fenceline.attempt_errors e where e.job_id = j.id and (" + c.failure(t) + "))"
+		return "exists (select from fenceline.attempt_errors e where e.job_id = j.id and (" + c.failure(t) + ") offset 0)"
 	case search.Args:
 		return c.payload(t)
 	}
@@ -152,7 +153,7 @@ var leases = map[string]string{
 }
 
 func lost(what Type) string {
-	return "exists (select from fenceline.transitions t where t.type = '" + string(what) + "' and t.job_id = j.id)"
+	return "exists (select from fenceline.transitions t where t.type = '" + string(what) + "' and t.job_id = j.id offset 0)"
 }
 
 func (c *conditions) lostAt(what Type, t search.Term) string {
