@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -21,22 +20,23 @@ type IncidentOperation struct {
 	Pace      int    // jobs a minute; 0 for as fast as it goes, and where the line says nothing of it
 }
 
-// maxLineOperations is how many lines about operations a timeline shows: the newest.
-const maxLineOperations = 200
+const (
+	maxLineOperations = 200 // lines about operations that a timeline shows: the newest
+	lookedOperations  = 200 // jobs of an incident that are asked for what changed them: the oldest
+)
 
 // An operation is the incident's when its search names it, from its beginning on,
-// or when it changed one of its jobs. The audit tells of both, also once the
-// operation is gone; as long as none can be, it is not asked job by job.
+// or when it changed one of the jobs that are asked. The audit tells of those,
+// also once the operation is gone.
 const incidentOperationsSQL = `
 with mine as materialized (
-  select o.id::text as id from fenceline.operations o where o.filter = any ($1::text[]) and o.state <> 'preview'
+  select o.id::text as id from fenceline.operations o
+  where left(o.filter, 40) = any ($1::text[]) and o.filter = any ($1::text[]) and o.state <> 'preview'
   union
   select a.detail ->> 'operation'
   from (select k.job_id from fenceline.incident_jobs k where k.incident_id = $2 order by k.job_id limit $3) k
   join fenceline.audit a on a.job_id = k.job_id
   where a.at >= $4::timestamptz and a.detail ? 'operation'
-    and ($4::timestamptz < now() - $5::interval
-      or exists (select from fenceline.operations o where o.state <> 'preview' and (o.finished_at is null or o.finished_at >= $4::timestamptz)))
 )
 select a.at, a.action, a.actor, coalesce(a.reason, ''), m.id::bigint, coalesce(a.detail ->> 'does', ''),
        coalesce((a.detail ->> 'total')::bigint, 0), coalesce((a.detail ->> 'dealt_with')::bigint, 0),
@@ -44,14 +44,14 @@ select a.at, a.action, a.actor, coalesce(a.reason, ''), m.id::bigint, coalesce(a
 from mine m
 join fenceline.audit a on a.detail ->> 'operation' = m.id and a.detail ? 'operation' and a.job_id is null
 where a.outcome = 'done' and a.at >= $4::timestamptz
-order by a.id desc limit $6`
+order by a.id desc limit $5`
 
 func (v *IncidentView) readOperations(ctx context.Context, tx pgx.Tx) error {
 	filters := make([]string, 0, 1+len(v.Merged))
 	for _, id := range v.ids() {
 		filters = append(filters, fmt.Sprintf("incident:%d", id))
 	}
-	rows, err := tx.Query(ctx, incidentOperationsSQL, filters, v.Incident.ID, reportLooked, v.Incident.OpenedAt.Add(-reportedSince), OperationKept-24*time.Hour, maxLineOperations+1)
+	rows, err := tx.Query(ctx, incidentOperationsSQL, filters, v.Incident.ID, lookedOperations, v.Incident.OpenedAt.Add(-reportedSince), maxLineOperations+1)
 	if err != nil {
 		return err
 	}
