@@ -65,6 +65,12 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	if len(out) == 0 {
+		return a.printf("Nobody is told of incidents: no file was given that says who is. Write one, with targets and a list notify, and give it to `fenceline serve` and `fenceline worker`, and here, with --http FILE (FENCELINE_HTTP); docs/incidents.md shows one.\n")
+	}
+	if len(out) == 1 {
+		return a.printf("1 is told of incidents.\n")
+	}
 	return a.printf("%d are told of incidents.\n", len(out))
 }
 
