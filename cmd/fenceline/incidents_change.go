@@ -22,13 +22,15 @@ type incidentJSON struct {
 	OpenedAt   time.Time `json:"opened_at"`
 	FoundAt    time.Time `json:"found_at"`
 	ResolvedAt time.Time `json:"resolved_at,omitzero"`
+	Snoozed    time.Time `json:"snoozed_until,omitzero"`
 }
 
 func incidentOf(i store.Incident) incidentJSON {
-	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, orNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt}
+	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, orNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt, i.SnoozedUntil}
 }
 
-func (a *app) printIncident(i store.Incident) error {
+// printIncident prints one as it is now, by the database's clock.
+func (a *app) printIncident(i store.Incident, now time.Time) error {
 	if a.json {
 		return a.printJSON(incidentOf(i))
 	}
@@ -36,7 +38,11 @@ func (a *app) printIncident(i store.Incident) error {
 	if owner == "" {
 		owner = "nobody"
 	}
-	return a.printf("%d  %s  %s  %s  revision %d, %s: %s\n", i.ID, i.State, i.Severity, ruleScope(i.Rule, i.Scope), i.Revision, oneLine(owner), oneLine(i.What))
+	state := string(i.State)
+	if i.Snoozed(now) {
+		state += ", snoozed until " + i.SnoozedUntil.Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return a.printf("%d  %s  %s  %s  revision %d, %s: %s\n", i.ID, state, i.Severity, ruleScope(i.Rule, i.Scope), i.Revision, oneLine(owner), oneLine(i.What))
 }
 
 // Run lists what is not resolved, and what was of late.
@@ -58,7 +64,7 @@ func (c *incidentsListCmd) Run(ctx context.Context, a *app) error {
 		return a.printJSON(map[string]any{"incidents": out})
 	}
 	for _, i := range all {
-		if err := a.printIncident(i); err != nil {
+		if err := a.printIncident(i, list.Now); err != nil {
 			return err
 		}
 	}
@@ -79,10 +85,14 @@ func (c *incidentsChangeCmd) change(ctx context.Context, a *app, ch store.Incide
 		return err
 	}
 	i, err := c.apply(ctx, s, ch)
+	var now time.Time
+	if err == nil {
+		now, err = s.Clock(ctx)
+	}
 	if err = errors.Join(err, s.close(ctx)); err != nil {
 		return err
 	}
-	return a.printIncident(i)
+	return a.printIncident(i, now)
 }
 
 func (c *incidentsChangeCmd) apply(ctx context.Context, s *session, ch store.IncidentChange) (store.Incident, error) {

@@ -27,7 +27,17 @@ func TestIncidentsAreTakenMergedAndReportedOnFromTheCommandLine(t *testing.T) {
 	same(t, "who has it", verb("ack", "2", "--seen", "1", "--for", "2h", "--json").wants(t, exitOK).object(t)["state"], "acknowledged")
 	verb("snooze", "2", "--seen", "1", "--for", "1h").complains(t, exitRefused, "changed since you looked")
 	verb("snooze", "2", "--for", "0s").complains(t, exitUsage, "--for")
-	verb("snooze", "1", "--for", "1h").wants(t, exitOK)
+	for _, said := range []result{verb("snooze", "1", "--for", "1h").wants(t, exitOK), verb("list").wants(t, exitOK)} {
+		if !strings.Contains(said.out, "1  open, snoozed until 2") {
+			t.Errorf("a snooze is not told: %s", said.out)
+		}
+	}
+	if said := verb("list", "--json").wants(t, exitOK).out; strings.Count(said, `"snoozed_until":"`) != 1 {
+		t.Errorf("a snooze is not told to programs: %s", said)
+	}
+	if said := verb("notices").wants(t, exitOK).out; !strings.Contains(said, "Nobody is told of incidents") || !strings.Contains(said, "--http") {
+		t.Errorf("it does not say that nobody is told and how to change that: %s", said)
+	}
 	verb("weigh", "1", "--severity", "dire").complains(t, exitUsage, "--severity")
 	same(t, "the severity", verb("weigh", "1", "--severity", "low", "--json").wants(t, exitOK).object(t)["severity"], "low")
 	verb("merge", "2", "--into", "2").complains(t, exitUsage, "--into")

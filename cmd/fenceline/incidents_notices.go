@@ -65,6 +65,9 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	if len(out) == 0 {
+		return a.printf("Nobody is told of incidents: no file was given that says who is. Write one, with targets and a list notify, and give it to `fenceline serve` and `fenceline worker`, and here, with --http FILE (FENCELINE_HTTP); docs/incidents.md shows one.\n")
+	}
 	return a.printf("%d are told of incidents.\n", len(out))
 }
 
