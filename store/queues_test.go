@@ -234,6 +234,48 @@ func TestTheListOfWorkersTellsWhoLivesAndWhatTheyHold(t *testing.T) {
 		t.Errorf("%+v", ended)
 	}
 
+	// A database that is stopped in order says so of those that live, and of no others;
+	// they are not lost afterwards, and there again with a sign of life.
+	if err := f.CutOffWorkers(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.exec("update fenceline.workers set seen_at = seen_at - interval '1 minute'")
+	status := func() (out string) {
+		list, err := f.Workers(f.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range list.Workers {
+			out += fmt.Sprintf("%s %s %s; ", w.ID, w.Status, w.StoppedHow)
+		}
+		return out
+	}
+	if got := status(); !strings.Contains(got, "lives stopped cut off; ") || !strings.Contains(got, "drained stopped cut off; ") || !strings.Contains(got, "lost lost ; ") || !strings.Contains(got, "ended stopped unfinished; ") {
+		t.Errorf("once the database was stopped: %s", got)
+	}
+	if facts, err := f.Facts(f.ctx); err != nil || len(facts.Silent) != 1 || facts.Silent[0].ID != "lost" {
+		t.Errorf("once the database was stopped the silent ones are %+v, %v", facts.Silent, err)
+	}
+	if _, err := f.Beat(f.ctx, "lives", store.WorkerCounts{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); !strings.Contains(got, "lives stopped cut off; ") {
+		t.Errorf("after a sign of life that came while it stopped: %s", got)
+	}
+	f.exec("update fenceline.workers set stopped_at = stopped_at - interval '6 seconds' where stopped_how = 'cut off'")
+	for _, id := range []string{"lives", "drains"} {
+		if _, err := f.Beat(f.ctx, id, store.WorkerCounts{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.works("drained", map[string]int{"default": 3}, "report")
+	if _, err := f.Beat(f.ctx, "ended", store.WorkerCounts{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); !strings.Contains(got, "lives live ; ") || !strings.Contains(got, "drains draining ; ") || !strings.Contains(got, "drained drained ; ") || !strings.Contains(got, "ended stopped unfinished; ") {
+		t.Errorf("after their signs of life: %s", got)
+	}
+
 	v, err := f.Worker(f.ctx, "lost")
 	if err != nil || !v.Known || v.Worker.Status != store.WorkerLost || len(v.Holding) != 2 || v.Worker.Held != 2 || len(v.Recent) != 2 {
 		t.Fatalf("%+v %v", v, err)

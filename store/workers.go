@@ -35,12 +35,18 @@ type WorkerCounts struct {
 	Lost      int64 // attempts that lost their lease or were taken away
 }
 
+// backAgain takes back that a worker was cut off: it lives, on a database that
+// runs again. A sign of life that the database took while it stopped is none.
+const backAgain = `stopped_at = case when ` + isBackAgain + ` then null else w.stopped_at end, stopped_how = case when ` + isBackAgain + ` then null else w.stopped_how end`
+
+const isBackAgain = `w.stopped_how = 'cut off' and w.stopped_at < clock_timestamp() - interval '5 seconds'`
+
 const registerSQL = `
 insert into fenceline.workers as w
   (id, started_at, seen_at, beat, pid, host, version, program, queues, kinds)
 select $1, c.at, c.at, $2::bigint * interval '1 microsecond', $3, $4, $5, $6, $7::jsonb, $8::jsonb
 from (select clock_timestamp() as at) c
-on conflict (id) do update set seen_at = excluded.seen_at
+on conflict (id) do update set seen_at = excluded.seen_at, ` + backAgain + `
 returning ` + notified
 
 // RegisterWorker writes a worker down as alive. A repeat is a sign of life.
@@ -70,7 +76,7 @@ func (s *Store) RegisterWorker(ctx context.Context, w WorkerStart) error {
 const beatSQL = `
 update fenceline.workers w
 set seen_at = clock_timestamp(), running = $2, unsettled = $3, claimed = $4, completed = $5, failed = $6,
-    released = $7, refused = $8, lost = $9
+    released = $7, refused = $8, lost = $9, ` + backAgain + `
 where w.id = $1
 returning exists (select from fenceline.controls c where c.key = 'worker:' || $1 and c.paused_at is not null)`
 
@@ -101,6 +107,24 @@ const (
 	StoppedClean = "clean"      // nothing was left behind
 	StoppedLeft  = "unfinished" // claims were left to expire
 )
+
+// StoppedCutOff is said of workers by who stopped their database, which they could
+// not tell anything afterwards. The next sign of life takes it back.
+const StoppedCutOff = "cut off"
+
+// CutOffWorkers says of every worker that lives that its database ends now. It is
+// for who is about to stop the server; a worker that ends in order meanwhile, or
+// comes back, says otherwise. One that was silent before is lost, and stays so.
+func (s *Store) CutOffWorkers(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, `
+		update fenceline.workers w set stopped_at = c.at, stopped_how = $1
+		from (select clock_timestamp() as at) c
+		where w.stopped_at is null and w.seen_at >= c.at - 3 * w.beat`, StoppedCutOff)
+	if err != nil {
+		return fmt.Errorf("say that the database ends: %w", err)
+	}
+	return nil
+}
 
 const endWorkerSQL = `
 update fenceline.workers w

@@ -22,7 +22,7 @@ type Worker struct {
 	StartedAt  time.Time
 	SeenAt     time.Time
 	StoppedAt  time.Time     // zero while it has not said that it ended
-	StoppedHow string        // [StoppedClean], [StoppedLeft], or empty
+	StoppedHow string        // [StoppedClean], [StoppedLeft], [StoppedCutOff], or empty
 	Beat       time.Duration // how often it says that it lives
 	Counts     WorkerCounts  // as it said last
 

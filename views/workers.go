@@ -71,6 +71,9 @@ func workerStatusText(w store.Worker) string {
 	if w.Status == store.WorkerStopped && w.StoppedHow == store.StoppedLeft {
 		return "stopped, left claims"
 	}
+	if w.Status == store.WorkerStopped && w.StoppedHow == store.StoppedCutOff {
+		return "cut off"
+	}
 	return string(w.Status)
 }
 
@@ -126,6 +129,10 @@ func workerStory(v store.WorkerView) []Phrase {
 	case store.WorkerDrained:
 		t.say("It is drained: it holds no job and claims none. It can be stopped.")
 	case store.WorkerStopped:
+		if w.StoppedHow == store.StoppedCutOff {
+			t.say("Its database was stopped in order at ", w.StoppedAt, " while it lived, so it could say nothing of its own end. It is there again with its next sign of life.")
+			break
+		}
 		t.say("It ended at ", w.StoppedAt)
 		if w.StoppedHow == store.StoppedLeft {
 			t.say(" and left claims behind, which expire by themselves.")

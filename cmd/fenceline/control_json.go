@@ -93,20 +93,21 @@ func queuesOf(v store.Queues) queuesJSON {
 }
 
 type workerJSON struct {
-	ID        string             `json:"id"`
-	Status    store.WorkerStatus `json:"status"`
-	Control   controlJSON        `json:"control"`
-	Host      string             `json:"host"`
-	PID       int                `json:"pid"`
-	Program   string             `json:"program"`
-	Version   string             `json:"version"`
-	Queues    map[string]int     `json:"queues"`
-	StartedAt time.Time          `json:"started_at"`
-	SeenAt    time.Time          `json:"seen_at"`
-	StoppedAt *time.Time         `json:"stopped_at"`
-	Held      int64              `json:"held"`
-	Claimed   int64              `json:"claimed"`
-	Completed int64              `json:"completed"`
+	ID         string             `json:"id"`
+	Status     store.WorkerStatus `json:"status"`
+	Control    controlJSON        `json:"control"`
+	Host       string             `json:"host"`
+	PID        int                `json:"pid"`
+	Program    string             `json:"program"`
+	Version    string             `json:"version"`
+	Queues     map[string]int     `json:"queues"`
+	StartedAt  time.Time          `json:"started_at"`
+	SeenAt     time.Time          `json:"seen_at"`
+	StoppedAt  *time.Time         `json:"stopped_at"`
+	StoppedHow *string            `json:"stopped_how"`
+	Held       int64              `json:"held"`
+	Claimed    int64              `json:"claimed"`
+	Completed  int64              `json:"completed"`
 }
 
 type workersJSON struct {
@@ -119,7 +120,7 @@ func workersOf(v store.Workers) workersJSON {
 	out := workersJSON{Now: v.Now, Workers: []workerJSON{}, More: v.More}
 	for _, w := range v.Workers {
 		out.Workers = append(out.Workers, workerJSON{w.ID, w.Status, controlOf(w.Control, v.Now), w.Host, w.PID, w.Program, w.Version, w.Queues,
-			w.StartedAt, w.SeenAt, orNull(w.StoppedAt), w.Held, w.Counts.Claimed, w.Counts.Completed})
+			w.StartedAt, w.SeenAt, orNull(w.StoppedAt), orNull(w.StoppedHow), w.Held, w.Counts.Claimed, w.Counts.Completed})
 	}
 	return out
 }

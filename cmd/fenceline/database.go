@@ -88,12 +88,28 @@ func (p place) migrate(ctx context.Context) error {
 
 // close gives the connections back and stops a server that was started here.
 func (s *session) close(ctx context.Context) error {
-	if s.server == nil || s.server.Err() == nil {
-		// With the server gone, whoever still holds a connection may hold it long.
+	switch {
+	case s.server == nil:
 		s.Store.Close()
+	case s.server.Err() == nil: // else whoever still holds a connection may hold it long
+		s.last = func(ctx context.Context) error {
+			defer s.Store.Close()
+			return s.cutOff(ctx)
+		}
 	}
 	return s.place.close(ctx)
 }
+
+// cutOff says of workers of other processes that their database ends, where it is
+// stopped from here: they cannot say anything of themselves after that.
+func (s *session) cutOff(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, cutOffPatience)
+	defer cancel()
+	return s.CutOffWorkers(ctx)
+}
+
+// cutOffPatience bounds the last word to a database that is stopped.
+const cutOffPatience = 5 * time.Second
 
 // stopPatience is how long a private server gets for its orderly shutdown.
 const stopPatience = 30 * time.Second

@@ -29,6 +29,8 @@ type place struct {
 	dir     string           // its data directory
 	shared  bool             // others may have come to use it
 	leave   func()           // ends the use of one that was started elsewhere
+
+	last func(context.Context) error // what is said to one that was started here before it is stopped
 }
 
 // readable reads the addresses without using them.
@@ -150,9 +152,13 @@ func (p place) close(ctx context.Context) error {
 	if p.shared {
 		defer p.awaitOthers(ctx)()
 	}
+	var err error
+	if p.last != nil {
+		err = p.last(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
-	return p.server.Stop(ctx)
+	return errors.Join(err, p.server.Stop(ctx))
 }
 
 // othersPatience is how long a verb that runs a server for its own duration

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -39,6 +40,24 @@ func TestAWorkerOutlivesTheServeWhoseDatabaseItShares(t *testing.T) {
 	eventually(t, "the second job", func() bool { return state("2") == "completed" })
 	w.signal(syscall.SIGTERM)
 	same(t, "the worker's exit code", w.wait(), exitOK)
+	// A serve that stops in order takes the database with it. A worker that ends
+	// after that cannot say so, and is not lost for it.
+	late := begin(t, env, "worker")
+	eventually(t, "the late worker", func() bool {
+		return strings.Contains(runWith(t, env, "", "workers", "list").wants(t, exitOK).out, "live")
+	})
 	second.signal(syscall.SIGTERM)
 	same(t, "the serve's exit code", second.wait(), exitOK)
+	late.signal(syscall.SIGKILL)
+	late.wait()
+	list := runWith(t, env, "", "workers", "list", "--json").wants(t, exitOK).object(t)
+	cut := 0
+	for _, one := range list["workers"].([]any) {
+		if known := one.(map[string]any); known["stopped_how"] == "cut off" && known["status"] == "stopped" {
+			cut++
+		} else if known["status"] == "lost" {
+			t.Errorf("%v is lost", known["id"])
+		}
+	}
+	same(t, "workers that are told to have been cut off", cut, 1)
 }
