@@ -35,7 +35,7 @@ var ErrSchema = errors.New("the database schema does not fit this program")
 // it at once: one works, the others wait and then find nothing to do. The error
 // is an [ErrServer] where the server must not be used.
 func Migrate(ctx context.Context, url string) error {
-	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Up(ctx); return err })
+	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Up(ctx); return err }, adopt)
 }
 
 // MigrateDown takes this program's newest migration back, if the schema has it,
@@ -43,10 +43,10 @@ func Migrate(ctx context.Context, url string) error {
 // migration kept in columns and tables of its own is gone. url is as for
 // [Migrate].
 func MigrateDown(ctx context.Context, url string) error {
-	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Down(ctx); return err })
+	return migrate(ctx, url, func(p *goose.Provider) error { _, err := p.Down(ctx); return err }, nil)
 }
 
-func migrate(ctx context.Context, url string, step func(*goose.Provider) error) error {
+func migrate(ctx context.Context, url string, step func(*goose.Provider) error, then func(context.Context, *pgx.Conn) error) error {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("database URL: %w", err)
@@ -74,7 +74,10 @@ func migrate(ctx context.Context, url string, step func(*goose.Provider) error) 
 			return fmt.Errorf("create schema fenceline: %w", err)
 		}
 	}
-	return migrateLocked(ctx, cfg, step)
+	if err := migrateLocked(ctx, cfg, step); err != nil || then == nil {
+		return err
+	}
+	return then(ctx, conn)
 }
 
 // A migration needs a table for itself for a moment. While it waits for that,

@@ -19,29 +19,31 @@ type Rebuilt struct {
 // the next calls of [Store.Roll] count it anew. What the log held before that is
 // kept as it was counted. It waits for a step that is under way.
 func (s *Store) RebuildRollups(ctx context.Context) (Rebuilt, error) {
-	out, err := inTx(ctx, s.pool, func(tx pgx.Tx) (out Rebuilt, err error) {
-		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock("+rollLock+")"); err != nil {
-			return Rebuilt{}, err
-		}
-		var since *time.Time
-		if err := tx.QueryRow(ctx, `update fenceline.rollup_position set xid = '0', id = 0, at = null,
-			   since = coalesce((select r.log_before from fenceline.retention r where r.only_row), '-infinity') where only_row
-			 returning nullif(since, '-infinity')`).Scan(&since); err != nil {
-			return Rebuilt{}, err
-		}
-		out.Since = orZero(since)
-		if err := tx.QueryRow(ctx, `with gone as (
-			   delete from fenceline.rollups r using fenceline.rollup_position p where r.minute >= p.since returning r.n)
-			 select coalesce(sum(n), 0)::bigint from gone`).Scan(&out.Removed); err != nil {
-			return Rebuilt{}, err
-		}
-		_, err = tx.Exec(ctx, `delete from fenceline.rollup_errors r using fenceline.rollup_position p where r.minute >= p.since`)
-		return out, err
-	})
+	out, err := inTx(ctx, s.pool, func(tx pgx.Tx) (Rebuilt, error) { return throwCountsAway(ctx, tx) })
 	if err != nil {
 		return Rebuilt{}, fmt.Errorf("throw the counts of the log away: %w", err)
 	}
 	return out, nil
+}
+
+func throwCountsAway(ctx context.Context, tx pgx.Tx) (out Rebuilt, err error) {
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock("+rollLock+")"); err != nil {
+		return Rebuilt{}, err
+	}
+	var since *time.Time
+	if err := tx.QueryRow(ctx, `update fenceline.rollup_position set xid = '0', id = 0, at = null,
+		   since = coalesce((select r.log_before from fenceline.retention r where r.only_row), '-infinity') where only_row
+		 returning nullif(since, '-infinity')`).Scan(&since); err != nil {
+		return Rebuilt{}, err
+	}
+	out.Since = orZero(since)
+	if err := tx.QueryRow(ctx, `with gone as (
+		   delete from fenceline.rollups r using fenceline.rollup_position p where r.minute >= p.since returning r.n)
+		 select coalesce(sum(n), 0)::bigint from gone`).Scan(&out.Removed); err != nil {
+		return Rebuilt{}, err
+	}
+	_, err = tx.Exec(ctx, `delete from fenceline.rollup_errors r using fenceline.rollup_position p where r.minute >= p.since`)
+	return out, err
 }
 
 // rebuildPause is how long a rebuild leaves the log to a process that counts it.
