@@ -152,12 +152,15 @@ var leases = map[string]string{
 	search.LeaseLost:    "j.attempt_end = 'expired'",
 }
 
-func lost(what Type) string {
-	return "exists (select from fenceline.transitions t where t.type = '" + string(what) + "' and t.job_id = j.id offset 0)"
+func lost(what Type) string { return lostWhere(what, "true") }
+
+// lostWhere asks for such a transition t of the job that meets a condition.
+func lostWhere(what Type, condition string) string {
+	return "exists (select from fenceline.transitions t where t.type = '" + string(what) + "' and t.job_id = j.id and (" + condition + ") offset 0)"
 }
 
 func (c *conditions) lostAt(what Type, t search.Term) string {
-	return strings.TrimSuffix(lost(what), ")") + " and (" + c.moment("t.at", t) + "))"
+	return lostWhere(what, c.moment("t.at", t))
 }
 
 func (c *conditions) refused(t search.Term) string {
