@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -106,15 +107,21 @@ func readRows(l views.List) func(context.Context, *Server) ([]part, error) {
 	}
 }
 
+// scratch are buffers to render into: a part takes as much room as it has
+// bytes, and what a buffer needs to grow to that is needed once.
+var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // rendered renders components whole, each one part.
 func rendered(ctx context.Context, components []templ.Component) ([]part, error) {
+	b := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(b)
 	parts := make([]part, len(components))
 	for i, component := range components {
-		var b bytes.Buffer
-		if err := component.Render(ctx, &b); err != nil {
+		b.Reset()
+		if err := component.Render(ctx, b); err != nil {
 			return nil, fmt.Errorf("render a patch: %w", err)
 		}
-		parts[i] = part{name: strconv.Itoa(i), html: b.Bytes()}
+		parts[i] = part{name: strconv.Itoa(i), html: bytes.Clone(b.Bytes())}
 	}
 	return parts, nil
 }
