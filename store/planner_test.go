@@ -162,7 +162,8 @@ func literal(v any) string {
 	case nil:
 		return "null"
 	case time.Duration:
-		return quote(fmt.Sprint(v.Microseconds(), " microseconds"))
+		// PostgreSQL 14 takes no more microseconds than fit into 32 bits.
+		return quote(fmt.Sprintf("%.6f seconds", v.Seconds()))
 	case time.Time:
 		return quote(v.Format(time.RFC3339Nano))
 	case []byte:
