@@ -17,7 +17,7 @@ const ahead = "xid >= pg_snapshot_xmax(pg_current_snapshot())"
 // there, and what is written now as counted and checked long ago.
 func adopt(ctx context.Context, conn *pgx.Conn) error {
 	var foreign bool
-	err := conn.QueryRow(ctx, `select exists (select from fenceline.transitions where `+ahead+`)
+	err := conn.QueryRow(ctx, `select exists (select from (select xid from fenceline.transitions order by xid desc, id desc limit 1) newest where `+ahead+`)
 		or exists (select from fenceline.rollup_position where `+ahead+`) or exists (select from fenceline.verification where `+ahead+`)`).Scan(&foreign)
 	if err == nil && foreign {
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

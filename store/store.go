@@ -50,7 +50,8 @@ type Store struct {
 }
 
 // Open connects, as the runtime role where it may, and checks that the schema
-// is the one this program was built for. The error is a sentence for a person.
+// is the one this program was built for. The error is a sentence for a person; it
+// is an [ErrSchema] or an [ErrServer] for a database that is not to be used.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	rules, err := cfg.rules()

@@ -98,8 +98,8 @@ func TestWhatPgDumpTookRunsOnAfterARestore(t *testing.T) {
 	}
 	// The numbers of transactions of another cluster may be far ahead of this one's.
 	query[int](t, copied, `with log as (update fenceline.transitions set xid = (xid::text::bigint + 1000000000)::text::xid8 returning xid),
-		counted as (update fenceline.rollup_position set xid = (select max(xid) from log), id = 9 returning 1),
-		checked as (update fenceline.verification set xid = (select max(xid) from log), id = 9, n = 9 returning 1)
+		counted as (update fenceline.rollup_position set xid = (select xid from log order by xid desc limit 1), id = 9 returning 1),
+		checked as (update fenceline.verification set xid = (select xid from log order by xid desc limit 1), id = 9, n = 9 returning 1)
 		select count(*) from log`)
 	runWith(t, onDB(copied), "", "migrate").wants(t, exitOK)
 	begin(t, onDB(copied), "worker", "--workers", "2")
