@@ -60,15 +60,14 @@ func (f *fixture) until(what string, done func() bool) {
 	}
 }
 
-// vacuum removes what is dead of the jobs. A snapshot in this database, as of an
-// analysis that the server begins by itself, would keep it.
+// vacuum removes what is dead of the jobs, all of it: a snapshot in this
+// database, as of an analysis that the server begins by itself, keeps it.
 func (f *fixture) vacuum(options string) {
 	f.t.Helper()
 	f.until("nobody's snapshot keeps what is dead", func() bool {
-		return value[bool](f, `select not exists (
-			select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and coalesce(backend_xmin, backend_xid) is not null)`)
+		f.exec("vacuum " + options + " fenceline.jobs")
+		return value[int](f, "select pg_stat_get_dead_tuples('fenceline.jobs'::regclass)") == 0
 	})
-	f.exec("vacuum " + options + " fenceline.jobs")
 }
 
 // offered is every verb of an attempt, run in the background.
