@@ -125,7 +125,7 @@ func (m *machine) pagesOfStandby(ctx context.Context, standby *embedded.Server) 
 	}
 	defer end([]*exec.Cmd{cmd})
 	r := read(ctx, "http://127.0.0.1:9489", "/", "/jobs", "/jobs?state=completed")
-	if err := r.ready(ctx); err != nil {
+	if err := ready(ctx, r.base); err != nil {
 		return err
 	}
 	time.Sleep(cli.Work)

@@ -1,5 +1,6 @@
 // Command scale measures what docs/scaling.md says of several processes on one
-// database, of a standby, and of a failover. It builds the program, runs real
+// database, of a standby, and of a failover, and what docs/performance.md says of
+// pages among millions of jobs. It builds the program, runs real
 // processes of it on private PostgreSQL servers with fsync on, and prints a
 // table.
 package main
@@ -26,7 +27,11 @@ var cli struct {
 	Jobs int           `name:"jobs" default:"60000" help:"How many jobs each layout of processes drains."`
 	Work time.Duration `name:"for" default:"8s" help:"How long work goes on before the primary is killed."`
 	Cut  time.Duration `name:"cut" default:"2s" help:"For how long before that the standby receives nothing."`
-	Only string        `name:"only" enum:"all,processes,failover" default:"all" help:"Measure this alone."`
+	Only string        `name:"only" enum:"all,processes,failover,pages" default:"all" help:"Measure this alone; pages are measured only when asked for."`
+
+	Stored int    `name:"stored" default:"1000000" help:"pages: among how many jobs, with five times as many transitions."`
+	Reads  int    `name:"reads" default:"200" help:"pages: how often each page is read."`
+	Data   string `name:"data" type:"path" help:"pages: keep the database in this directory, and use the one that is there."`
 }
 
 func main() {
@@ -58,11 +63,14 @@ func run(ctx context.Context) error {
 	m := &machine{dir: dir, program: program}
 	fmt.Printf("%d cores, %s\n", runtime.NumCPU(), load())
 	var errs []error
-	if cli.Only != "failover" {
+	if cli.Only == "all" || cli.Only == "processes" {
 		errs = append(errs, m.processes(ctx))
 	}
-	if cli.Only != "processes" {
+	if cli.Only == "all" || cli.Only == "failover" {
 		errs = append(errs, m.failover(ctx, false), m.failover(ctx, true))
+	}
+	if cli.Only == "pages" {
+		errs = append(errs, m.pages(ctx))
 	}
 	fmt.Println(load())
 	return errors.Join(errs...)
@@ -83,7 +91,11 @@ type machine struct {
 
 // start runs a migrated server of its own.
 func (m *machine) start(ctx context.Context, name string, settings map[string]string) (*embedded.Server, embedded.Config, error) {
-	cfg := embedded.Config{DataDir: filepath.Join(m.dir, name), Settings: settings}
+	return m.startIn(ctx, filepath.Join(m.dir, name), settings)
+}
+
+func (m *machine) startIn(ctx context.Context, dir string, settings map[string]string) (*embedded.Server, embedded.Config, error) {
+	cfg := embedded.Config{DataDir: dir, Settings: settings}
 	if err := os.Mkdir(cfg.DataDir, 0o755); err != nil && !os.IsExist(err) {
 		return nil, cfg, err
 	}

@@ -1,103 +1,170 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"strings"
-	"sync"
+	"os/exec"
+	"path/filepath"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/views"
 )
 
-// reader asks a console for pages, one after the other, and notes how long each
-// took, from the request to its last byte.
-type reader struct {
-	base   string
-	paths  []string
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	took   []time.Duration
-	bad    int
-}
+const (
+	longHistory = 5000 // renewals of one job
+	pagesListen = "127.0.0.1:9483"
+)
 
-func read(ctx context.Context, base string, paths ...string) *reader {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{base: base, paths: paths, cancel: cancel}
-	r.done.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			began := time.Now()
-			if err := get(ctx, base+paths[i%len(paths)]); err == nil {
-				r.took = append(r.took, time.Since(began))
-			} else if len(r.took) > 0 && ctx.Err() == nil {
-				r.bad++
-			}
-			time.Sleep(20 * time.Millisecond)
+// pages reads every page of a console among many jobs, one page after the other,
+// and prints how long each took from the request to its last byte.
+func (m *machine) pages(ctx context.Context) error {
+	// A quarter of the memory that the machine had on which the figures of the
+	// documents were taken, and checkpoints that do not end each minute.
+	server, _, err := m.startIn(ctx, cmp.Or(cli.Data, filepath.Join(m.dir, "pages")), map[string]string{"shared_buffers": "2GB", "max_wal_size": "8GB"})
+	if err != nil {
+		return err
+	}
+	defer server.Stop(context.WithoutCancel(ctx))
+	st, err := store.Open(ctx, store.Config{URL: address(server), MaxConns: 4})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	conn, err := pgx.Connect(ctx, address(server))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var filled bool
+	if err := conn.QueryRow(ctx, "select to_regclass('filled') is not null").Scan(&filled); err != nil {
+		return err
+	}
+	if !filled {
+		if err := fill(ctx, st, address(server), cli.Stored); err != nil {
+			return err
 		}
-	})
-	return r
-}
-
-func get(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if _, err := conn.Exec(ctx, "create table filled ()"); err != nil {
+			return err
+		}
+	}
+	if err := settle(ctx, st); err != nil {
+		return err
+	}
+	long, err := renewals(ctx, st, longHistory)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	cmd, err := m.spawn(address(server), "serve", "--workers", "0", "--listen", pagesListen)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	defer end([]*exec.Cmd{cmd})
+	base := "http://" + pagesListen
+	if err := ready(ctx, base); err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, resp.Status)
+	all, err := addresses(ctx, st, conn, long)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%-34s %9s %10s %10s %10s\n", "page", "KiB", "p50", "p99", "most")
+	for _, a := range all {
+		if err := readAgain(ctx, base, a); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// answer is a status and the beginning of what came with it.
-func answer(ctx context.Context, method, url, body string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 300))
-	return resp.Status + " " + strings.TrimSpace(string(text)), err
-}
-
-// ready waits until the console answers.
-func (r *reader) ready(ctx context.Context) error {
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = get(ctx, r.base+"/healthz"); err == nil {
-			return nil
+// settle counts and checks the log to its end.
+func settle(ctx context.Context, st *store.Store) error {
+	began, n := time.Now(), 0
+	for {
+		r, err := st.Roll(ctx)
+		if err != nil {
+			return err
+		}
+		if n += r.Counted; !r.More && !r.Busy {
+			break
 		}
 	}
-	return err
+	fmt.Printf("%d transitions counted in %s\n", n, time.Since(began).Round(time.Second))
+	began, n = time.Now(), 0
+	var found []store.Violation
+	for {
+		v, err := st.VerifyNext(ctx)
+		if err != nil {
+			return err
+		}
+		found = append(found, v.Found...)
+		if n += v.Checked; !v.More && !v.Busy {
+			break
+		}
+	}
+	fmt.Printf("%d transitions checked in %s\n", n, time.Since(began).Round(time.Second))
+	if len(found) > 0 {
+		return fmt.Errorf("%d violations, the first: %+v", len(found), found[0])
+	}
+	return nil
 }
 
-func (r *reader) stop() []time.Duration {
-	r.cancel()
-	r.done.Wait()
-	if r.bad > 0 {
-		fmt.Printf("%d pages of %s failed\n", r.bad, r.base)
+type page struct{ name, url string }
+
+// addresses are the pages, with an incident that the console opened itself.
+func addresses(ctx context.Context, st *store.Store, conn *pgx.Conn, long int64) ([]page, error) {
+	var usual, incident int64
+	var now time.Time
+	err := conn.QueryRow(ctx, "select min(id), clock_timestamp() from fenceline.jobs where id > (select max(id) / 2 from fenceline.jobs) and state = 'completed'").Scan(&usual, &now)
+	if err != nil {
+		return nil, err
 	}
-	return r.took
+	for ctx.Err() == nil && incident == 0 {
+		in, err := st.Incidents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(in.Active) > 0 {
+			incident = in.Active[0].ID
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	var u views.URLs
+	all := []page{{"home", u.Home()}, {"home, an hour ago", u.Past(now.Add(-time.Hour))}, {"home, a week ago", u.Past(now.AddDate(0, 0, -7))},
+		{"jobs", u.At(views.RouteJobs)}}
+	for _, q := range []string{"state:completed", "state:discarded", "state:available", "state:running", "queue:queue-3", "kind:kind-7", "key:order-7-777",
+		fmt.Sprintf("id:%d", usual), "worker:host-7/1", "tag:urgent", "older:1d", "newer:1h", "finished:>-2h", "attempts:2", "error:Timeout",
+		"lease:expired", "refused:yes"} {
+		a := u.Search(q)
+		if a == u.At(views.RouteJobs) {
+			return nil, fmt.Errorf("no search: %q", q)
+		}
+		all = append(all, page{"jobs " + q[:min(len(q), 24)], a})
+	}
+	return append(all, page{"job", u.Job(usual)}, page{fmt.Sprintf("job with %d renewals", longHistory), u.Job(long)},
+		page{"incidents", u.At(views.RouteIncidents)}, page{"incident", u.Incident(incident)},
+		page{"queues", u.At(views.RouteQueues)}, page{"queue", u.Queue("queue-3")}, page{"kind", u.Kind("kind-7")},
+		page{"workers", u.At(views.RouteWorkers)}, page{"operations", u.At(views.RouteOperations)}, page{"audit", u.At(views.RouteAudit)},
+		page{"verification", u.At(views.RouteVerification)}), errors.Join(ctx.Err())
 }
 
-func quantile(all []time.Duration, q float64) string {
-	if len(all) == 0 {
-		return "–"
+func readAgain(ctx context.Context, base string, p page) error {
+	var took []time.Duration
+	var size int64
+	for i := -cli.Reads / 10; i < cli.Reads; i++ {
+		began := time.Now()
+		n, err := get(ctx, base+p.url)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if size = n; i >= 0 {
+			took = append(took, time.Since(began))
+		}
 	}
-	slices.Sort(all)
-	return all[min(len(all)-1, int(q*float64(len(all))))].Round(100 * time.Microsecond).String()
+	fmt.Printf("%-34s %9.1f %10s %10s %10s\n", p.name, float64(size)/1024, quantile(took, 0.5), quantile(took, 0.99), quantile(took, 1))
+	return nil
 }

@@ -76,7 +76,7 @@ func (m *machine) drain(ctx context.Context, st *store.Store, conn *pgx.Conn, se
 		}
 		all = append(all, cmd)
 		r := read(ctx, "http://"+listen, "/", "/jobs", "/jobs?state=completed")
-		if err := r.ready(ctx); err != nil {
+		if err := ready(ctx, r.base); err != nil {
 			return err
 		}
 		pages = append(pages, r)
