@@ -23,8 +23,12 @@ var sorts = []struct {
 	live func(*life) error
 }{
 	{30, func(l *life) error { return l.first(l.claim(lease), l.renew(), l.renew(), l.complete()) }},
-	{4, func(l *life) error { return l.first(l.claim(lease), l.fail(), l.promote(), l.claim(lease), l.complete()) }},
-	{2, func(l *life) error { return l.first(l.claim(time.Microsecond), l.expire(), l.claim(lease), l.late(), l.complete()) }},
+	{4, func(l *life) error {
+		return l.first(l.claim(lease), l.fail(), l.promote(), l.claim(lease), l.complete())
+	}},
+	{2, func(l *life) error {
+		return l.first(l.claim(time.Microsecond), l.expire(), l.claim(lease), l.late(), l.complete())
+	}},
 	{2, func(l *life) error { return l.first(l.claim(lease), l.discard()) }},
 	{1, func(l *life) error { return l.first(l.claim(lease), l.terminate()) }},
 	{1, func(l *life) error { return nil }},

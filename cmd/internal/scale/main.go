@@ -31,6 +31,7 @@ var cli struct {
 
 	Stored int    `name:"stored" default:"1000000" help:"pages: among how many jobs, with five times as many transitions."`
 	Reads  int    `name:"reads" default:"200" help:"pages: how often each page is read."`
+	Rounds int    `name:"rounds" default:"3" help:"pages: how often jobs are drained among the many and alone."`
 	Data   string `name:"data" type:"path" help:"pages: keep the database in this directory, and use the one that is there."`
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/embedded"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -20,12 +21,14 @@ const (
 	pagesListen = "127.0.0.1:9483"
 )
 
+// sized is a server for many jobs: a tenth of the memory of the machine on which
+// the documents' figures were taken, and few checkpoints.
+var sized = map[string]string{"shared_buffers": "2GB", "max_wal_size": "8GB"}
+
 // pages reads every page of a console among many jobs, one page after the other,
-// and prints how long each took from the request to its last byte.
+// and prints how long each took from the request to its last byte. Then it drains jobs.
 func (m *machine) pages(ctx context.Context) error {
-	// A quarter of the memory that the machine had on which the figures of the
-	// documents were taken, and checkpoints that do not end each minute.
-	server, _, err := m.startIn(ctx, cmp.Or(cli.Data, filepath.Join(m.dir, "pages")), map[string]string{"shared_buffers": "2GB", "max_wal_size": "8GB"})
+	server, _, err := m.startIn(ctx, cmp.Or(cli.Data, filepath.Join(m.dir, "pages")), sized)
 	if err != nil {
 		return err
 	}
@@ -77,6 +80,41 @@ func (m *machine) pages(ctx context.Context) error {
 		if err := readAgain(ctx, base, a); err != nil {
 			return err
 		}
+	}
+	end([]*exec.Cmd{cmd})
+	return m.beside(ctx, st, conn, server)
+}
+
+// beside drains the same number of jobs in turn among the many, and in a
+// database that had none.
+func (m *machine) beside(ctx context.Context, st *store.Store, conn *pgx.Conn, server *embedded.Server) error {
+	small, _, err := m.start(ctx, "small", sized)
+	if err != nil {
+		return err
+	}
+	defer small.Stop(context.WithoutCancel(ctx))
+	smallStore, err := store.Open(ctx, store.Config{URL: address(small), MaxConns: 4})
+	if err != nil {
+		return err
+	}
+	defer smallStore.Close()
+	smallConn, err := pgx.Connect(ctx, address(small))
+	if err != nil {
+		return err
+	}
+	defer smallConn.Close(context.WithoutCancel(ctx))
+	fmt.Printf("\n%d jobs drained, jobs/s %12s %12s\n", cli.Jobs, "among many", "alone")
+	for i := range cli.Rounds {
+		queue := fmt.Sprintf("round-%d-%d", time.Now().Unix(), i)
+		many, _, err := m.rate(ctx, st, conn, server, queue, 1)
+		if err != nil {
+			return err
+		}
+		alone, _, err := m.rate(ctx, smallStore, smallConn, small, queue, 1)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%28s %12.0f %12.0f\n", "", many, alone)
 	}
 	return nil
 }

@@ -57,14 +57,8 @@ func (m *machine) processes(ctx context.Context) error {
 	return nil
 }
 
+// drain prints what a layout of processes does.
 func (m *machine) drain(ctx context.Context, st *store.Store, conn *pgx.Conn, server *embedded.Server, workers, consoles int) error {
-	queue := fmt.Sprintf("q%d-%d", workers, consoles)
-	if err := enqueue(ctx, st, queue, cli.Jobs); err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, "vacuum analyze fenceline.jobs"); err != nil {
-		return err
-	}
 	var all []*exec.Cmd
 	defer func() { end(all) }()
 	var pages []*reader
@@ -81,23 +75,7 @@ func (m *machine) drain(ctx context.Context, st *store.Store, conn *pgx.Conn, se
 		}
 		pages = append(pages, r)
 	}
-	for range workers {
-		cmd, err := m.spawn(address(server), "worker", "--workers", "0", "--queue", queue+"=500")
-		if err != nil {
-			return err
-		}
-		all = append(all, cmd)
-	}
-	for left := cli.Jobs; left > 0; time.Sleep(50 * time.Millisecond) {
-		if err := conn.QueryRow(ctx, "select count(*) from fenceline.jobs where queue = $1 and state <> 'completed'", queue).Scan(&left); err != nil {
-			return err
-		}
-	}
-	var seconds float64
-	var each []int64
-	err := conn.QueryRow(ctx, `
-		with of as (select worker, count(*) as n, min(claimed_at) as began, max(finished_at) as ended from fenceline.jobs where queue = $1 group by worker)
-		select extract(epoch from max(ended) - min(began))::float8, array_agg(n order by n) from of`, queue).Scan(&seconds, &each)
+	rate, each, err := m.rate(ctx, st, conn, server, fmt.Sprintf("q%d-%d", workers, consoles), workers)
 	if err != nil {
 		return err
 	}
@@ -105,17 +83,54 @@ func (m *machine) drain(ctx context.Context, st *store.Store, conn *pgx.Conn, se
 	for _, r := range pages {
 		took = append(took, r.stop()...)
 	}
-	fmt.Printf("%-28s %8d %10.0f %18s %12s %12s\n", fmt.Sprintf("%d workers, %d consoles", workers, consoles), cli.Jobs, float64(cli.Jobs)/seconds,
+	fmt.Printf("%-28s %8d %10.0f %18s %12s %12s\n", fmt.Sprintf("%d workers, %d consoles", workers, consoles), cli.Jobs, rate,
 		fmt.Sprintf("%d–%d", slices.Min(each), slices.Max(each)), quantile(took, 0.5), quantile(took, 0.99))
 	return nil
 }
 
-func enqueue(ctx context.Context, st *store.Store, queue string, n int) error {
-	batch := slices.Repeat([]store.Request{{Kind: worker.KindNoop, Queue: queue, Actor: "scale"}}, min(n, 5000))
-	for ; n > 0; n -= len(batch) {
-		if _, err := st.EnqueueMany(ctx, batch[:min(n, len(batch))]); err != nil {
-			return err
+// rate is how many jobs a second worker processes finish, from the first claim
+// to the last result, and how many jobs each of them had.
+func (m *machine) rate(ctx context.Context, st *store.Store, conn *pgx.Conn, server *embedded.Server, queue string, workers int) (float64, []int64, error) {
+	first, err := enqueue(ctx, st, queue, cli.Jobs)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, err := conn.Exec(ctx, "vacuum analyze fenceline.jobs"); err != nil {
+		return 0, nil, err
+	}
+	var all []*exec.Cmd
+	defer func() { end(all) }()
+	for range workers {
+		cmd, err := m.spawn(address(server), "worker", "--workers", "0", "--queue", queue+"=500")
+		if err != nil {
+			return 0, nil, err
+		}
+		all = append(all, cmd)
+	}
+	for left := cli.Jobs; left > 0; time.Sleep(50 * time.Millisecond) {
+		if err := conn.QueryRow(ctx, "select count(*) from fenceline.jobs where id >= $1 and queue = $2 and state <> 'completed'", first, queue).Scan(&left); err != nil {
+			return 0, nil, err
 		}
 	}
-	return nil
+	var seconds float64
+	var each []int64
+	err = conn.QueryRow(ctx, `
+		with of as (select worker, count(*) as n, min(claimed_at) as began, max(finished_at) as ended from fenceline.jobs where id >= $1 and queue = $2 group by worker)
+		select extract(epoch from max(ended) - min(began))::float8, array_agg(n order by n) from of`, first, queue).Scan(&seconds, &each)
+	return float64(cli.Jobs) / seconds, each, err
+}
+
+// enqueue returns the lowest id of the jobs it made.
+func enqueue(ctx context.Context, st *store.Store, queue string, n int) (first int64, err error) {
+	batch := slices.Repeat([]store.Request{{Kind: worker.KindNoop, Queue: queue, Actor: "scale"}}, min(n, 5000))
+	for ; n > 0; n -= len(batch) {
+		made, err := st.EnqueueMany(ctx, batch[:min(n, len(batch))])
+		if err != nil {
+			return 0, err
+		}
+		if first == 0 {
+			first = made[0].ID
+		}
+	}
+	return first, nil
 }
