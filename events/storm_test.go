@@ -128,19 +128,17 @@ func TestTwoHundredWatchersJoinAndLeaveWhileTransitionsFlow(t *testing.T) {
 	hub := f.live(events.Config{})
 	jobs := f.enqueue(10)
 	stop := f.writing()
-	ctx, cancel := context.WithTimeout(f.ctx, 3*time.Second)
-	defer cancel()
 	var joined atomic.Int64
 	var all sync.WaitGroup
+	begun := time.Now()
 	for n := range 200 {
 		all.Go(func() {
-			for ctx.Err() == nil {
+			// A slow machine takes the time it needs for them.
+			for time.Since(begun) < 3*time.Second || joined.Load() < 200 {
 				job := jobs[n%len(jobs)]
-				sub, err := hub.Watch(ctx, []int64{job}, fromStart(job))
+				sub, err := hub.Watch(f.ctx, []int64{job}, fromStart(job))
 				if err != nil {
-					if ctx.Err() == nil {
-						t.Error(err)
-					}
+					t.Error(err)
 					return
 				}
 				joined.Add(1)
@@ -163,9 +161,6 @@ func TestTwoHundredWatchersJoinAndLeaveWhileTransitionsFlow(t *testing.T) {
 	}
 	all.Wait()
 	stop()
-	if n := joined.Load(); n < 200 {
-		t.Errorf("only %d subscriptions were made", n)
-	}
 	f.eventually("nobody watches", func() bool {
 		s := hub.Status()
 		return s.Subscriptions == 0 && s.Watchers == 0
