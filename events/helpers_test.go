@@ -19,7 +19,7 @@ import (
 const (
 	worker   = "tester-1"
 	kind     = "report"
-	patience = 25 * time.Second
+	patience = time.Minute
 )
 
 // feed is a store on a database of its own, with the owner's connection to

@@ -42,7 +42,7 @@ func (f *fixture) listener() *pgx.Conn {
 func (f *fixture) heard(conn *pgx.Conn) (out []string) {
 	f.t.Helper()
 	f.exec("notify heard")
-	ctx, cancel := context.WithTimeout(f.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(f.ctx, time.Minute)
 	defer cancel()
 	for {
 		n, err := conn.WaitForNotification(ctx)

@@ -105,7 +105,7 @@ func TestACursorOnIdsMissesWhatTheOneOnTransactionsFinds(t *testing.T) {
 		f.enqueueIn(second)
 		f.enqueueIn(first)
 		f.commit(first)
-		for deadline := time.Now().Add(20 * time.Second); careful.id < value[int64](f, "select max(id) from fenceline.transitions"); read() {
+		for deadline := time.Now().Add(time.Minute); careful.id < value[int64](f, "select max(id) from fenceline.transitions"); read() {
 			if time.Now().After(deadline) {
 				t.Fatal("the first transaction did not come under the horizon")
 			}

@@ -53,7 +53,7 @@ func (f *fixture) passed(deadline time.Time) {
 
 func (f *fixture) until(what string, done func() bool) {
 	f.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("in vain: %s", what)
 		}

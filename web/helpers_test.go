@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for a fact before it fails.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // console is a server with a database and a feed of its own, reached over TCP.
 type console struct {

@@ -60,7 +60,7 @@ func (s *scene) lock() (release func()) {
 // until polls the database for a fact.
 func (s *scene) until(sql string, args ...any) {
 	s.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		var done bool
 		if err := s.owner.QueryRow(s.ctx, sql, args...).Scan(&done); err != nil {
 			s.t.Fatal(err)
