@@ -73,3 +73,31 @@ func BenchmarkDrain(b *testing.B) {
 	b.ReportMetric(float64(claiming.Microseconds())/float64(b.N), "claim-µs/job")
 	b.ReportMetric(float64(completing.Microseconds())/float64(b.N), "complete-µs/job")
 }
+
+// BenchmarkJobView reads all that the page of a job shows whose lease was renewed
+// 5,000 times.
+func BenchmarkJobView(b *testing.B) {
+	s := storetest.New(b)
+	e, err := s.Enqueue(b.Context(), store.Request{Kind: "noop"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	claimed, err := s.Claim(b.Context(), store.ClaimParams{Worker: "bench", Queue: "default", AttemptIDs: uuids(1),
+		Kinds: []store.KindLease{{Kind: "noop", Lease: time.Minute}}})
+	if err != nil || len(claimed) != 1 {
+		b.Fatal(err, len(claimed))
+	}
+	for range 5000 {
+		if _, err := s.Renew(b.Context(), "bench", []store.Renewal{{Lease: claimed[0].Lease, For: time.Minute}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		v, err := s.JobView(b.Context(), e.ID)
+		if err != nil || len(v.Transitions) != 5002 {
+			b.Fatal(err, len(v.Transitions))
+		}
+	}
+}

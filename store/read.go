@@ -60,7 +60,7 @@ func transitions(ctx context.Context, q querier, jobID, after int64, limit int) 
 	if err != nil {
 		return nil, fmt.Errorf("read the transitions of job %d: %w", jobID, err)
 	}
-	return pgx.CollectRows(rows, scanTransition)
+	return collectTransitions(rows)
 }
 
 // JobView is everything that a job's page shows, read in one snapshot.
@@ -138,7 +138,11 @@ func (v *JobView) readLog(ctx context.Context, tx pgx.Tx) error {
 		for _, t := range page {
 			v.History.Add(t)
 		}
-		v.Transitions = append(v.Transitions, page...)
+		if v.Transitions == nil {
+			v.Transitions = page
+		} else {
+			v.Transitions = append(v.Transitions, page...)
+		}
 		if surplus := len(v.Transitions) - maxViewTransitions; surplus > 0 {
 			v.Transitions = slices.Clone(v.Transitions[surplus:])
 		}

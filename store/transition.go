@@ -1,10 +1,13 @@
 package store
 
 import (
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
 // Transition is the durable record of one change of a job, or of one refused
@@ -79,21 +82,50 @@ const transitionColumns = `t.id, t.xid::text::bigint, t.job_id, t.kind, t.queue,
   t.attempt_id, coalesce(t.generation, 0), coalesce(t.worker, ''), coalesce(t.actor, ''),
   coalesce(t.op::text, ''), coalesce(t.reason, ''), coalesce(t.revision, 0),
   coalesce(t.from_state::text, ''), coalesce(t.to_state::text, ''), t.lease_until, t.run_at,
-  coalesce(t.attempts_used, 0), coalesce(t.max_attempts, 0), coalesce(t.detail, '{}')`
+  coalesce(t.attempts_used, 0), coalesce(t.max_attempts, 0), t.detail`
 
-func scanTransition(row pgx.CollectableRow) (Transition, error) {
-	var (
-		t          Transition
-		xid        int64
-		attempt    *uuid.UUID
-		lease, run *time.Time
-	)
-	err := row.Scan(&t.ID, &xid, &t.JobID, &t.Kind, &t.Queue, &t.Type, &t.At,
-		&attempt, &t.Generation, &t.Worker, &t.Actor,
-		&t.Op, &t.Reason, &t.Revision,
-		&t.From, &t.To, &lease, &run,
-		&t.Attempts, &t.MaxAttempts, &t.Detail)
-	t.XID, t.AttemptID, t.At = uint64(xid), orNil(attempt), t.At.UTC()
-	t.LeaseUntil, t.RunAt = orZero(lease), orZero(run)
+func scanTransition(row pgx.CollectableRow) (t Transition, err error) {
+	err = t.scan(row)
 	return t, err
+}
+
+// scan leaves nothing behind but the row: the page of a job reads thousands.
+func (t *Transition) scan(row pgx.CollectableRow) error {
+	var (
+		xid        int64
+		detail     []byte
+		lease, run zeronull.Timestamptz
+	)
+	err := row.Scan(&t.ID, &xid, &t.JobID, &t.Kind, &t.Queue, (*string)(&t.Type), &t.At,
+		(*zeronull.UUID)(&t.AttemptID), &t.Generation, &t.Worker, &t.Actor,
+		(*string)(&t.Op), &t.Reason, &t.Revision,
+		(*string)(&t.From), (*string)(&t.To), &lease, &run,
+		&t.Attempts, &t.MaxAttempts, &detail)
+	if err == nil && detail != nil {
+		err = json.Unmarshal(detail, &t.Detail)
+	}
+	t.XID, t.At = uint64(xid), t.At.UTC()
+	t.LeaseUntil, t.RunAt = time.Time(lease).UTC(), time.Time(run).UTC()
+	return err
+}
+
+// collectTransitions reads many rows without moving those it has each time that
+// there is no room for another.
+func collectTransitions(rows pgx.Rows) ([]Transition, error) {
+	defer rows.Close()
+	var chunks [][]Transition
+	room := 0
+	for rows.Next() {
+		if room == 0 {
+			room = 16 << min(len(chunks), 6)
+			chunks = append(chunks, make([]Transition, 0, room))
+		}
+		last := &chunks[len(chunks)-1]
+		*last = (*last)[:len(*last)+1]
+		room--
+		if err := (*last)[len(*last)-1].scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(chunks...), rows.Err()
 }
