@@ -13,14 +13,16 @@ import (
 // neither the jobs nor the log.
 const (
 	maxQueues    = 200    // queues on one page
-	recentBound  = 20000  // newest transitions that throughput is told from
-	startsBound  = 2000   // newest claims of those whose time to start is told
+	recentBound  = 20000  // newest transitions among which those of a worker are looked for
+	startsLook   = 5000   // newest transitions among which claims are looked for
+	startsBound  = 1000   // newest claims of those whose time to start is told
 	dueBound     = 10000  // scheduled and retryable jobs, the next due ones
 	backlogTotal = 200000 // waiting jobs counted over all queues; at most countBound of each
 	headBound    = 100    // jobs at the head of each queue whose kinds are looked at
 )
 
-// RecentWindow is how far back throughput and times to start reach at most.
+// RecentWindow is how far back throughput and times to start reach: the first by
+// whole minutes, the second at most.
 const RecentWindow = 15 * time.Minute
 
 // RecentSteps is the number of parts of a [Recent]'s series.
@@ -39,13 +41,13 @@ type Queue struct {
 	Recent  Recent
 }
 
-// Recent is what happened of late, told from the newest transitions: see
+// Recent is what happened of late, told from the counts of the log: see
 // [Queues.Since].
 type Recent struct {
 	Claimed, Completed, Failed, Expired, Refused int64
 	Series                                       []int64       // completed, in [RecentSteps] even parts of the time; nil when nothing was
 	Start50, Start95                             time.Duration // from due to claimed: half, and 95 of 100, took at most this long
-	Starts                                       int64         // how many that is told from
+	Starts                                       int64         // how many of the newest claims that is told from
 }
 
 // Kind is what a page shows of one kind.
@@ -68,7 +70,7 @@ type Queues struct {
 	Kinds     []Kind  // by name; Waiting is among the first 100 of each queue
 	More      bool    // there are more queues than are shown
 	Since     time.Time
-	Cut       bool // the log since then was too long: figures reach back to Since, less than [RecentWindow]
+	Cut       bool // more happened than is counted yet, and the newest is missing: see [Minutes.Cut]
 	Unhandled []Unhandled
 	Workers   int // live ones
 }

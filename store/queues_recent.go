@@ -7,62 +7,47 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// recentSQL looks back along the feed's index, newest first, for a bounded
-// number of transitions. Per queue and kind it tells what they were, and in
-// which part of the time results were stored.
-const recentSQL = `
-with newest as materialized (
-  select t.queue, t.kind, t.type, t.at
-  from fenceline.transitions t
-  order by t.xid desc, t.id desc
-  limit $1
-), span as materialized (
-  select clock_timestamp() as now, count(*) as seen,
-         case when count(*) < $1 then now() - $2::interval else greatest(min(n.at), now() - $2::interval) end as since
-  from newest n
-)
-select s.now, s.since, s.seen >= $1 and s.since > now() - $2::interval, n.queue, n.kind,
-       count(*) filter (where n.type = 'claimed'), count(*) filter (where n.type = 'completed'),
-       count(*) filter (where n.type = 'failed'), count(*) filter (where n.type = 'expired'),
-       count(*) filter (where n.type = 'rejected'),
-       array_agg(least($3 - 1, greatest(0, floor($3 * extract(epoch from n.at - s.since) / greatest(extract(epoch from s.now - s.since), 0.001))))::integer)
-         filter (where n.type = 'completed')
-from span s
-left join newest n on n.at >= s.since
-group by 1, 2, 3, 4, 5`
-
+// recent takes what happened from the counts of the log, in whole minutes.
 func (r *queueReading) recent(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, recentSQL, recentBound, RecentWindow, RecentSteps)
-	if err != nil {
+	var m Minutes
+	if err := m.read(ctx, tx, RecentWindow); err != nil {
 		return err
 	}
-	var queue, kind *string
-	var n Recent
-	var steps []int32
-	_, err = pgx.ForEachRow(rows, []any{&r.out.Now, &r.out.Since, &r.out.Cut, &queue, &kind,
-		&n.Claimed, &n.Completed, &n.Failed, &n.Expired, &n.Refused, &steps}, func() error {
-		if queue == nil || r.only != "" && r.only != *queue {
-			return nil
-		}
-		r.queue(*queue).Recent.add(n, steps)
-		r.kind(*kind).Recent.add(n, steps)
-		return nil
-	})
-	r.out.Now, r.out.Since = r.out.Now.UTC(), r.out.Since.UTC()
-	return err
+	r.out.Now, r.out.Since, r.out.Cut = m.Now, m.From, m.Cut
+	r.count(m, RecentWindow)
+	return nil
 }
 
-func (r *Recent) add(n Recent, steps []int32) {
-	r.Claimed += n.Claimed
-	r.Completed += n.Completed
-	r.Failed += n.Failed
-	r.Expired += n.Expired
-	r.Refused += n.Refused
-	if len(steps) > 0 && r.Series == nil {
-		r.Series = make([]int64, RecentSteps)
+// count adds what happened in the window, and in the whole of the minute in which
+// it begins.
+func (r *queueReading) count(m Minutes, window time.Duration) {
+	since := m.Now.Add(-window)
+	for _, row := range m.Rows {
+		if row.At.Before(since.Truncate(time.Minute)) || r.only != "" && r.only != row.Queue {
+			continue
+		}
+		r.queue(row.Queue).Recent.minute(row, since)
+		r.kind(row.Kind).Recent.minute(row, since)
 	}
-	for _, step := range steps {
-		r.Series[step]++
+}
+
+// minute adds one minute's count.
+func (r *Recent) minute(m Minute, since time.Time) {
+	switch m.Type {
+	case TypeClaimed:
+		r.Claimed += m.N
+	case TypeFailed:
+		r.Failed += m.N
+	case TypeExpired:
+		r.Expired += m.N
+	case TypeRejected:
+		r.Refused += m.N
+	case TypeCompleted:
+		r.Completed += m.N
+		if r.Series == nil {
+			r.Series = make([]int64, RecentSteps)
+		}
+		r.Series[min(RecentSteps-1, max(0, int(m.At.Sub(since)/time.Minute)))] += m.N
 	}
 }
 
@@ -97,7 +82,7 @@ join fenceline.jobs j on j.id = n.job_id and j.generation = n.generation and j.r
 group by grouping sets ((j.queue), (j.kind))`
 
 func (r *queueReading) starts(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, startsSQL, recentBound, RecentWindow, startsBound)
+	rows, err := tx.Query(ctx, startsSQL, startsLook, RecentWindow, startsBound)
 	if err != nil {
 		return err
 	}

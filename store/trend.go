@@ -83,14 +83,10 @@ func (h *Home) readQueues(ctx context.Context, tx pgx.Tx, m Minutes) error {
 			return err
 		}
 	}
-	since := m.Now.Add(-HomeWindow)
+	r.count(m, HomeWindow)
 	starts := map[string]*HomeQueue{}
 	for _, row := range m.Rows {
-		if row.At.Before(since.Truncate(time.Minute)) {
-			continue
-		}
-		r.queue(row.Queue).Recent.minute(row, since)
-		if row.Type == TypeClaimed {
+		if row.Type == TypeClaimed && !row.At.Before(m.Now.Add(-HomeWindow).Truncate(time.Minute)) {
 			if starts[row.Queue] == nil {
 				starts[row.Queue] = &HomeQueue{}
 			}
@@ -125,26 +121,6 @@ func (h *Home) trim() {
 		}
 		h.Queues = append(h.Queues[:least], h.Queues[least+1:]...)
 		h.MoreQueues = true
-	}
-}
-
-// minute adds one minute's count.
-func (r *Recent) minute(m Minute, since time.Time) {
-	switch m.Type {
-	case TypeClaimed:
-		r.Claimed += m.N
-	case TypeFailed:
-		r.Failed += m.N
-	case TypeExpired:
-		r.Expired += m.N
-	case TypeRejected:
-		r.Refused += m.N
-	case TypeCompleted:
-		r.Completed += m.N
-		if r.Series == nil {
-			r.Series = make([]int64, RecentSteps)
-		}
-		r.Series[min(RecentSteps-1, max(0, int(m.At.Sub(since)/time.Minute)))] += m.N
 	}
 }
 

@@ -40,12 +40,13 @@ type span struct {
 	cut        bool
 }
 
-// text names the span; where the log was too long to be read, it says so.
+// text names the span; where the newest is not counted yet, it says so.
 func (s span) text() string {
+	text := "figures of the last " + Span(s.now.Sub(s.since).Round(time.Second))
 	if s.cut {
-		return "figures of the last " + Span(s.now.Sub(s.since)) + ", the newest of a busy log"
+		text += ", without the newest, which is not counted yet"
 	}
-	return "figures of the last " + Span(s.now.Sub(s.since).Round(time.Second))
+	return text
 }
 
 // nameID makes an id for an element from a user's text, which an id could not
