@@ -10,6 +10,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/redact"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 const (
@@ -105,14 +106,6 @@ func repeatID(into *uuid.UUID) func(string, json.RawMessage) error {
 	}
 }
 
-type versionJSON struct {
-	Version    int64   `json:"version"`
-	ReplacedAt string  `json:"replaced_at"`
-	ReplacedBy string  `json:"replaced_by"`
-	Reason     *string `json:"reason"` // null where the log tells it no longer
-	Bytes      int     `json:"bytes"`
-}
-
 // apiVersions lists the versions of a job's args that are kept, and holds none.
 func (s *Server) apiVersions(c echo.Context) error {
 	id, err := apiID(c)
@@ -131,15 +124,7 @@ func (s *Server) apiVersions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Version  int64         `json:"version"` // of the present args
-		ErasedAt *string       `json:"erased_at"`
-		Versions []versionJSON `json:"versions"`
-	}{job.ArgsVersion, orNullTime(job.ErasedAt), make([]versionJSON, len(kept))}
-	for i, v := range kept {
-		out.Versions[i] = versionJSON{v.Version, instantText(v.ReplacedAt), v.ReplacedBy, orNull(v.Reason), v.Bytes}
-	}
-	return sendJSON(c, http.StatusOK, out)
+	return sendJSON(c, http.StatusOK, wire.ArgsVersionsOf(job, kept))
 }
 
 // apiVersion shows one version of a job's args, under the rules of its payload.

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // powersFields reads powers.
@@ -55,7 +56,7 @@ func (s *Server) apiAddPerson(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set("Location", s.urls.Base+routeAPIPeople+"/"+decimal(p.ID))
-	return sendJSON(c, http.StatusCreated, personOf(p))
+	return sendJSON(c, http.StatusCreated, wire.PersonOf(p))
 }
 
 func (s *Server) apiSetWord(c echo.Context) error {
@@ -72,7 +73,7 @@ func (s *Server) apiSetWord(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, personOf(p))
+	return sendJSON(c, http.StatusOK, wire.PersonOf(p))
 }
 
 func (s *Server) apiRemovePerson(c echo.Context) error {
@@ -97,7 +98,7 @@ func (s *Server) apiPowers(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, personOf(p))
+	return sendJSON(c, http.StatusOK, wire.PersonOf(p))
 }
 
 func (s *Server) apiChangeAccount(change changePerson) echo.HandlerFunc {
@@ -110,7 +111,7 @@ func (s *Server) apiChangeAccount(change changePerson) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return sendJSON(c, http.StatusOK, personOf(p))
+		return sendJSON(c, http.StatusOK, wire.PersonOf(p))
 	}
 }
 

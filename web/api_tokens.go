@@ -6,24 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
-
-// tokenJSON is a token; its powers are what holds, within what its person may do
-// now.
-type tokenJSON struct {
-	ID     string `json:"id"`
-	Person string `json:"person"` // the account's id
-	ActsAs string `json:"acts_as"`
-	powersJSON
-	CreatedAt *string `json:"created_at"`
-	ExpiresAt *string `json:"expires_at"`
-	UsedAt    *string `json:"used_at"` // to a minute; null when it never was
-}
-
-func tokenOf(t store.Token) tokenJSON {
-	return tokenJSON{ID: decimal(t.ID), Person: decimal(t.Person.ID), ActsAs: t.Actor(), powersJSON: powersOfJSON(t.Holds()),
-		CreatedAt: orNullTime(t.CreatedAt), ExpiresAt: orNullTime(t.ExpiresAt), UsedAt: orNullTime(t.UsedAt)}
-}
 
 func (s *Server) apiTokens(c echo.Context) error {
 	if _, err := query(c, []string{}...); err != nil {
@@ -33,11 +17,7 @@ func (s *Server) apiTokens(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	tokens := []tokenJSON{}
-	for _, t := range all {
-		tokens = append(tokens, tokenOf(t))
-	}
-	return sendJSON(c, http.StatusOK, map[string]any{"tokens": tokens})
+	return sendJSON(c, http.StatusOK, map[string]any{"tokens": wire.TokensOf(all)})
 }
 
 func (s *Server) apiMakeToken(c echo.Context) error {

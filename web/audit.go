@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -93,15 +94,7 @@ func (s *Server) apiAudit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Entries []views.AuditLine `json:"entries"`
-		Next    *string           `json:"next"`   // pass as after for older ones; null at the end
-		Looked  *int64            `json:"looked"` // the reading stopped after so many, and next goes on; null when it did not
-	}{[]views.AuditLine{}, orNullNumberText(p.Next), orNullNumber(p.Looked)}
-	for _, e := range p.Entries {
-		out.Entries = append(out.Entries, views.AuditLineOf(e))
-	}
-	return sendJSON(c, http.StatusOK, out)
+	return sendJSON(c, http.StatusOK, wire.AuditPageOf(p))
 }
 
 // exportAudit sends all that the filter selects, page by page, as it is read. An

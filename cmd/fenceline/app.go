@@ -69,15 +69,15 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	if err := checkText(args); err != nil {
-		return c.report(io, err)
+		return report(parser, io, err)
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return c.report(io, usageError{err})
+		return report(parser, io, usageError{err})
 	}
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return c.report(io, parsed.Run(a))
+	return report(parser, io, parsed.Run(a))
 }
 
 // checkText refuses what the parser would quietly replace.
@@ -103,14 +103,14 @@ func newParser(c *cli, io streams) (*kong.Kong, error) {
 }
 
 // report says what went wrong, once, and returns the exit code.
-func (c *cli) report(io streams, err error) int {
+func report(parser *kong.Kong, io streams, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.err, "fenceline:", c.withoutSecrets(oneSentence(err)))
+		fmt.Fprintln(io.err, "fenceline:", withoutSecrets(parser, oneSentence(err)))
 	}
 	if isUsage {
 		return exitUsage

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type enqueueCmd struct {
@@ -119,7 +120,7 @@ func (c *enqueueCmd) one(ctx context.Context, a *app, st *store.Store, args json
 		return fmt.Errorf("job %d is stored, but could not be read back: %w", done.ID, err)
 	}
 	if a.json {
-		return a.printJSON(enqueuedJSON{jobOf(j), done.Existing})
+		return a.printJSON(enqueuedJSON{wire.JobOf(j), done.Existing})
 	}
 	if done.Existing {
 		return a.printf("Job %d already exists: the same request was made before. It is %s now.\n", j.ID, j.State)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // noticeFile is the file that says who is told of incidents.
@@ -46,7 +47,7 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 	for _, r := range c.HTTP.Notify {
 		n := noticeJSON{Target: r.Target, Format: string(r.Format), Severity: string(r.Severity), ToldAt: told[r.Target].At, ToldBy: told[r.Target].Job}
 		if r.Quiet != nil {
-			n.Quiet = orNull(r.Quiet.String())
+			n.Quiet = wire.OrNull(r.Quiet.String())
 		}
 		out = append(out, n)
 	}

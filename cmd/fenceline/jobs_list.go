@@ -9,6 +9,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/search"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type jobsListCmd struct {
@@ -44,12 +45,7 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(struct {
-			Jobs   []jobJSON `json:"jobs"`
-			Order  string    `json:"order"`
-			Next   *string   `json:"next"`
-			Looked *int      `json:"looked"`
-		}{jobsOf(page.Jobs), string(page.Order), orNull(page.Next.String()), orNull(page.Bound)})
+		return a.printJSON(wire.PageOf(page))
 	}
 	return c.print(a, page)
 }

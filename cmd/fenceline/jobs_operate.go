@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // operate is an operator's action on one job.
@@ -77,7 +78,7 @@ func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, do
 	case err != nil:
 		return aboutJob(c.ID, named(err))
 	case a.json:
-		return a.printJSON(jobOf(j))
+		return a.printJSON(wire.JobOf(j))
 	}
 	return a.printf("Job %d %s (revision %d).\n", j.ID, done, j.Revision)
 }
@@ -89,10 +90,10 @@ func (c *operate) refused(a *app, conflict *store.ConflictError) error {
 	}
 	code := string(conflict.Why)
 	err := a.printJSON(map[string]any{"error": struct {
-		Code    string  `json:"code"`
-		Message string  `json:"message"`
-		Field   string  `json:"field,omitempty"`
-		Job     jobJSON `json:"job"`
-	}{code, conflict.Error(), conflict.Field, jobOf(conflict.Job)}})
+		Code    string   `json:"code"`
+		Message string   `json:"message"`
+		Field   string   `json:"field,omitempty"`
+		Job     wire.Job `json:"job"`
+	}{code, conflict.Error(), conflict.Field, wire.JobOf(conflict.Job)}})
 	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

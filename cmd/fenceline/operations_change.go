@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // changeOperation is a change of an operation, bound to what was seen.
@@ -102,11 +103,11 @@ func (c *changeOperation) change(ctx context.Context, a *app, r rules, do operat
 		var conflict *store.OperationConflictError
 		switch {
 		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "operation", operationOf(conflict.Operation))
+			return refusedJSON(a, string(conflict.Why), conflict, "operation", wire.OperationOf(conflict.Operation))
 		case err != nil:
 			return aboutOperation(c.ID, named(err))
 		case a.json:
-			return a.printJSON(operationOf(o))
+			return a.printJSON(wire.OperationOf(o))
 		case repeated:
 			return a.printf("Operation %d had been confirmed before, by %s; nothing was done twice. It is %s.\n", o.ID, oneLine(o.ConfirmedBy), o.State)
 		}

@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
+
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // rollupsCmd holds the verbs about the counts of the log.
@@ -27,16 +28,12 @@ func (c *rollupsRebuildCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.json {
-		var since *time.Time
-		if !done.Since.IsZero() {
-			since = &done.Since
-		}
 		return a.printJSON(struct {
-			OK      bool       `json:"ok"`
-			Removed int64      `json:"removed"`
-			Counted int64      `json:"counted"`
-			Since   *time.Time `json:"since"`
-		}{true, done.Removed, done.Counted, since})
+			OK      bool    `json:"ok"`
+			Removed int64   `json:"removed"`
+			Counted int64   `json:"counted"`
+			Since   *string `json:"since"`
+		}{true, done.Removed, done.Counted, wire.InstantOrNull(done.Since)})
 	}
 	if !done.Since.IsZero() {
 		if err := a.printf("The log goes back to %s; counts of what was before that are kept as they were.\n", timeText(done.Since)); err != nil {

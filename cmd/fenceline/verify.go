@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type verifyCmd struct {
@@ -25,8 +26,8 @@ func (c *verifyCmd) Run(ctx context.Context, a *app) error {
 	if a.json {
 		err = a.printJSON(struct {
 			store.Report
-			Background store.VerificationJSON `json:"background"`
-		}{report, store.VerificationOf(report.Background)})
+			Background wire.Verification `json:"background"`
+		}{report, wire.VerificationOf(report.Background)})
 	} else {
 		err = printReport(a, report)
 	}
