@@ -56,7 +56,7 @@ func (s *Server) apiJob(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	job, err := s.whole(c, id)

@@ -11,10 +11,14 @@ import (
 	"github.com/fenceline/fenceline/store/wire"
 )
 
-func (s *Server) apiPause(c echo.Context) error  { return s.apiControl(c, store.ActionPause, false) }
+func (s *Server) apiPause(c echo.Context) error { return s.apiControl(c, store.ActionPause, false) }
+
 func (s *Server) apiResume(c echo.Context) error { return s.apiControl(c, store.ActionResume, false) }
-func (s *Server) apiLimit(c echo.Context) error  { return s.apiControl(c, store.ActionLimit, false) }
-func (s *Server) apiDrain(c echo.Context) error  { return s.apiControl(c, store.ActionDrain, true) }
+
+func (s *Server) apiLimit(c echo.Context) error { return s.apiControl(c, store.ActionLimit, false) }
+
+func (s *Server) apiDrain(c echo.Context) error { return s.apiControl(c, store.ActionDrain, true) }
+
 func (s *Server) apiUndrain(c echo.Context) error {
 	return s.apiControl(c, store.ActionResume, true)
 }
@@ -111,26 +115,6 @@ func revision(into **int64) func(string, json.RawMessage) error {
 			return &store.InvalidError{Field: name, Message: "must be a whole number from 0, or a string of its digits"}
 		}
 		*into = n
-		return nil
-	}
-}
-
-func unquoted(raw json.RawMessage) string {
-	if n := len(raw); n > 2 && raw[0] == '"' && raw[n-1] == '"' {
-		return string(raw[1 : n-1])
-	}
-	return string(raw)
-}
-
-func truth(into *bool) func(string, json.RawMessage) error {
-	return func(name string, raw json.RawMessage) error {
-		switch string(raw) {
-		case "true":
-			*into = true
-		case "false":
-		default:
-			return &store.InvalidError{Field: name, Message: "must be true or false"}
-		}
 		return nil
 	}
 }

@@ -95,7 +95,7 @@ type incidentViewJSON struct {
 }
 
 func (s *Server) apiIncidents(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Incidents(c.Request().Context())
@@ -120,7 +120,7 @@ func (s *Server) apiIncident(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Incident(c.Request().Context(), id)

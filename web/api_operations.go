@@ -24,7 +24,7 @@ const (
 )
 
 func (s *Server) apiOperations(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, _, err := s.cfg.Store.Operations(c.Request().Context())
@@ -49,7 +49,7 @@ func (s *Server) apiOperation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	return s.sendOperation(c, http.StatusOK, id)

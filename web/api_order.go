@@ -112,7 +112,7 @@ func (s *Server) apiVersions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
@@ -137,7 +137,7 @@ func (s *Server) apiVersion(c echo.Context) error {
 	if !ok {
 		return &store.InvalidError{Field: "version", Message: "must be the number of a version of the job's args"}
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	job, err := s.cfg.Store.Job(c.Request().Context(), id)

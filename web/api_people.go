@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) apiPeople(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, err := s.cfg.Store.People(c.Request().Context())
@@ -19,7 +19,7 @@ func (s *Server) apiPeople(c echo.Context) error {
 }
 
 func (s *Server) apiPerson(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	of, err := s.accountOf(c)

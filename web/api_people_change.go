@@ -59,7 +59,7 @@ func (s *Server) apiAddPerson(c echo.Context) error {
 	return sendJSON(c, http.StatusCreated, wire.PersonOf(p))
 }
 
-func (s *Server) apiSetWord(c echo.Context) error {
+func (s *Server) apiSetPassword(c echo.Context) error {
 	var password string
 	who, err := s.readSeen(c, fields{"password": text(&password)})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) apiTokens(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, err := s.cfg.Store.Tokens(c.Request().Context(), 0)

@@ -19,7 +19,7 @@ const routeAPIAudit = "/api/v1/audit"
 // audit is the page of what people did and looked at. A filter that cannot be
 // understood is shown as it was typed.
 func (s *Server) audit(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Server) apiAudit(c echo.Context) error {
 // export that cannot be read to its end is cut off, so that no client takes it
 // for whole.
 func (s *Server) exportAudit(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}

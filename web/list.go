@@ -19,7 +19,7 @@ const effort = 2 * time.Second
 
 // jobs is the list of jobs that an address names.
 func (s *Server) jobs(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ type noticeJSON struct {
 }
 
 func (s *Server) apiNotices(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, err := s.targets(c.Request().Context())

@@ -45,7 +45,7 @@ func (s *Server) addPerson(c echo.Context) error {
 		}
 		return s.showPeople(c, explain(err).Status, p)
 	}
-	return s.personChanged(c, of, views.FlashAdded, nil, nil)
+	return s.backTo(c, of, views.FlashAdded)
 }
 
 func (s *Server) newPerson(c echo.Context, name, password string, powers store.Powers) (store.Person, error) {

@@ -65,5 +65,5 @@ func (s *Server) signOutPerson(c echo.Context) error {
 	if _, err := s.cfg.Store.EndSignInsOf(c.Request().Context(), s.actor(c), of, sent.Get(views.FieldSignIn), s.who(c).session); err != nil {
 		return err
 	}
-	return s.personChanged(c, of, views.FlashSignOuts, nil, nil)
+	return s.backTo(c, of, views.FlashSignOuts)
 }

@@ -13,9 +13,19 @@ import (
 	"github.com/fenceline/fenceline/views"
 )
 
-// setWord sets the password of somebody else, bound to what was seen.
-func (s *Server) setWord(c echo.Context) error {
-	return s.changeByForm(c, views.FlashWord, views.PersonPage{Word: true}, func(who store.SeenPerson, sent url.Values) error {
+// setPowers changes what somebody may do, bound to what was seen.
+func (s *Server) setPowers(c echo.Context) error {
+	var refused views.PersonPage
+	return s.changeByForm(c, views.FlashPowers, &refused, func(who store.SeenPerson, sent url.Values) error {
+		refused.Powers = sent
+		_, err := s.cfg.Store.SetPowers(c.Request().Context(), s.actor(c), who, powersIn(sent))
+		return err
+	})
+}
+
+// setPassword sets the password of somebody else, bound to what was seen.
+func (s *Server) setPassword(c echo.Context) error {
+	return s.changeByForm(c, views.FlashPassword, &views.PersonPage{Password: true}, func(who store.SeenPerson, sent url.Values) error {
 		hash, err := s.hashed(c, who.Name, sent.Get(views.FieldNewPassword))
 		if err == nil {
 			_, err = s.cfg.Store.SetPassword(c.Request().Context(), s.actor(c), who, hash)
@@ -24,9 +34,21 @@ func (s *Server) setWord(c echo.Context) error {
 	})
 }
 
+type changePerson func(*store.Store, context.Context, string, store.SeenPerson) (store.Person, error)
+
+// changeAccount disables an account or enables it again, bound to what was seen.
+func (s *Server) changeAccount(change changePerson, done views.Flash) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		return s.changeByForm(c, done, &views.PersonPage{}, func(who store.SeenPerson, _ url.Values) error {
+			_, err := change(s.cfg.Store, c.Request().Context(), s.actor(c), who)
+			return err
+		})
+	}
+}
+
 // removePerson takes the account of somebody else away, whose name was typed.
 func (s *Server) removePerson(c echo.Context) error {
-	return s.changeByForm(c, views.FlashRemoved, views.PersonPage{Removing: true}, func(who store.SeenPerson, sent url.Values) error {
+	return s.changeByForm(c, views.FlashRemoved, &views.PersonPage{Removing: true}, func(who store.SeenPerson, sent url.Values) error {
 		if sent.Get(views.FieldName) != who.Name {
 			return &store.InvalidError{Field: views.FieldName, Message: "must be the account's name as it stands above"}
 		}
@@ -37,7 +59,7 @@ func (s *Server) removePerson(c echo.Context) error {
 
 // changeByForm changes somebody else's account and leads back to it, or to all of
 // them where it is gone; refused shows why not.
-func (s *Server) changeByForm(c echo.Context, done views.Flash, refused views.PersonPage, change func(store.SeenPerson, url.Values) error) error {
+func (s *Server) changeByForm(c echo.Context, done views.Flash, refused *views.PersonPage, change func(store.SeenPerson, url.Values) error) error {
 	of, err := s.othersAccount(c)
 	if err != nil {
 		return err
@@ -54,71 +76,20 @@ func (s *Server) changeByForm(c echo.Context, done views.Flash, refused views.Pe
 	case err == nil && done == views.FlashRemoved:
 		return c.Redirect(http.StatusSeeOther, s.urls.At(views.RoutePeople)+"?"+views.ParamDone+"="+string(done))
 	case err == nil:
-		return c.Redirect(http.StatusSeeOther, s.urls.Person(of.ID)+"?"+views.ParamDone+"="+string(done))
+		return s.backTo(c, of, done)
 	case errors.As(err, &refused.Conflict):
-		refused.Person, refused.Word, refused.Removing = refused.Conflict.Person, false, false
+		refused.Person, refused.Password, refused.Removing = refused.Conflict.Person, false, false
 	case errors.As(err, &refused.Problem):
 		refused.Person = of
 	default:
 		return err
 	}
-	return s.showPerson(c, explain(err).Status, refused)
+	return s.showPerson(c, explain(err).Status, *refused)
 }
 
-// setPowers changes what somebody may do, bound to what was seen.
-func (s *Server) setPowers(c echo.Context) error {
-	of, err := s.othersAccount(c)
-	if err != nil {
-		return err
-	}
-	sent, err := form(c)
-	if err != nil {
-		return err
-	}
-	who, err := seenPerson(of, sent)
-	if err != nil {
-		return err
-	}
-	_, err = s.cfg.Store.SetPowers(c.Request().Context(), s.actor(c), who, powersIn(sent))
-	return s.personChanged(c, of, views.FlashPowers, sent, err)
-}
-
-type changePerson func(*store.Store, context.Context, string, store.SeenPerson) (store.Person, error)
-
-// changeAccount disables an account or enables it again, bound to what was seen.
-func (s *Server) changeAccount(change changePerson, done views.Flash) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		of, err := s.othersAccount(c)
-		if err != nil {
-			return err
-		}
-		sent, err := form(c)
-		if err != nil {
-			return err
-		}
-		who, err := seenPerson(of, sent)
-		if err != nil {
-			return err
-		}
-		_, err = change(s.cfg.Store, c.Request().Context(), s.actor(c), who)
-		return s.personChanged(c, of, done, nil, err)
-	}
-}
-
-// personChanged leads back to an account that was changed, or shows why it was
-// not, with what was typed.
-func (s *Server) personChanged(c echo.Context, of store.Person, done views.Flash, typed url.Values, err error) error {
-	if err == nil {
-		return c.Redirect(http.StatusSeeOther, s.urls.Person(of.ID)+"?"+views.ParamDone+"="+string(done))
-	}
-	p := views.PersonPage{Person: of, Powers: typed}
-	switch {
-	case errors.As(err, &p.Conflict):
-		p.Person = p.Conflict.Person
-	case !errors.As(err, &p.Problem):
-		return err
-	}
-	return s.showPerson(c, explain(err).Status, p)
+// backTo leads to an account that was changed.
+func (s *Server) backTo(c echo.Context, of store.Person, done views.Flash) error {
+	return c.Redirect(http.StatusSeeOther, s.urls.Person(of.ID)+"?"+views.ParamDone+"="+string(done))
 }
 
 func seenPerson(of store.Person, sent url.Values) (store.SeenPerson, error) {

@@ -69,5 +69,5 @@ func (s *Server) removeToken(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.personChanged(c, t.Person, views.FlashRevoked, nil, nil)
+	return s.backTo(c, t.Person, views.FlashRevoked)
 }

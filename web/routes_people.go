@@ -9,17 +9,17 @@ import (
 
 // The routes of people and tokens.
 const (
-	routeAPIPeople        = "/api/v1/people"
-	routeAPIPerson        = "/api/v1/people/:id"
-	routeAPIPersonPowers  = "/api/v1/people/:id/powers"
-	routeAPIPersonDisable = "/api/v1/people/:id/disable"
-	routeAPIPersonEnable  = "/api/v1/people/:id/enable"
-	routeAPIPersonSignIns = "/api/v1/people/:id/sign-outs"
-	routeAPIPersonTokens  = "/api/v1/people/:id/tokens"
-	routeAPIPersonWord    = "/api/v1/people/:id/password"
-	routeAPIPersonRemove  = "/api/v1/people/:id/remove"
-	routeAPITokens        = "/api/v1/tokens"
-	routeAPITokenRemove   = "/api/v1/tokens/:id/remove"
+	routeAPIPeople         = "/api/v1/people"
+	routeAPIPerson         = "/api/v1/people/:id"
+	routeAPIPersonPowers   = "/api/v1/people/:id/powers"
+	routeAPIPersonDisable  = "/api/v1/people/:id/disable"
+	routeAPIPersonEnable   = "/api/v1/people/:id/enable"
+	routeAPIPersonSignIns  = "/api/v1/people/:id/sign-outs"
+	routeAPIPersonTokens   = "/api/v1/people/:id/tokens"
+	routeAPIPersonPassword = "/api/v1/people/:id/password"
+	routeAPIPersonRemove   = "/api/v1/people/:id/remove"
+	routeAPITokens         = "/api/v1/tokens"
+	routeAPITokenRemove    = "/api/v1/tokens/:id/remove"
 )
 
 func (s *Server) peopleRoutes() []route {
@@ -33,7 +33,7 @@ func (s *Server) peopleRoutes() []route {
 		{path: views.RoutePersonEnable, method: post, handler: s.changeAccount((*store.Store).Enable, views.FlashEnabled), what: "enable an account, bound to the revision seen"},
 		{path: views.RoutePersonSignIns, method: post, handler: s.signOutPerson, what: "end sessions of somebody"},
 		{path: views.RoutePersonTokens, method: post, handler: s.makeToken, what: "make a token and show it once"},
-		{path: views.RoutePersonWord, method: post, handler: s.setWord, what: "set somebody's password, bound to the revision seen"},
+		{path: views.RoutePersonPassword, method: post, handler: s.setPassword, what: "set somebody's password, bound to the revision seen"},
 		{path: views.RoutePersonRemove, method: post, handler: s.removePerson, what: "remove an account, bound to the revision seen"},
 		{path: views.RouteTokenRemove, method: post, handler: s.removeToken, what: "make a token invalid"},
 
@@ -44,7 +44,7 @@ func (s *Server) peopleRoutes() []route {
 		{path: routeAPIPersonDisable, method: post, handler: s.apiChangeAccount((*store.Store).Disable), what: "disable an account, bound to the revision seen"},
 		{path: routeAPIPersonEnable, method: post, handler: s.apiChangeAccount((*store.Store).Enable), what: "enable an account, bound to the revision seen"},
 		{path: routeAPIPersonSignIns, method: post, handler: s.apiSignOuts, what: "end sessions of somebody"},
-		{path: routeAPIPersonWord, method: post, handler: s.apiSetWord, what: "set somebody's password, bound to the revision seen"},
+		{path: routeAPIPersonPassword, method: post, handler: s.apiSetPassword, what: "set somebody's password, bound to the revision seen"},
 		{path: routeAPIPersonRemove, method: post, handler: s.apiRemovePerson, what: "remove an account, bound to the revision seen"},
 		{path: routeAPITokens, method: get, handler: s.apiTokens, what: "all tokens, and when each was used last"},
 		{path: routeAPIPersonTokens, method: post, handler: s.apiMakeToken, what: "make a token; the answer alone holds it"},

@@ -40,7 +40,7 @@ func readVerification(ctx context.Context, s *Server) (_ []part, err error) {
 // apiVerification answers with what [wire.VerificationOf] shows, as the command
 // line does.
 func (s *Server) apiVerification(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Verification(c.Request().Context())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/embedded"
 )
 
@@ -41,6 +42,22 @@ type usageError struct{ error }
 func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// named puts the flag's name in place of the field's.
+func named(err error) error {
+	var invalid *store.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	name := strings.ReplaceAll(invalid.Field, "_", "-")
+	if strings.HasPrefix(name, "tags") {
+		name = "tag"
+	}
+	if invalid.Field == "kind" {
+		return usagef("KIND: %s", invalid.Message)
+	}
+	return usagef("--%s: %s", name, invalid.Message)
+}
 
 // errSaid ends the process with exitRefused: what there is to say has been said.
 var errSaid = errors.New("")

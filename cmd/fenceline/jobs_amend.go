@@ -131,14 +131,12 @@ type jobsVersionsCmd struct {
 
 // Run lists versions without their args, or shows the args of one.
 func (c *jobsVersionsCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	if c.Reveal != nil {
-		return errors.Join(c.show(ctx, a, s.Store), s.close(ctx))
-	}
-	return errors.Join(c.list(ctx, a, s.Store), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error {
+		if c.Reveal != nil {
+			return c.show(ctx, a, st)
+		}
+		return c.list(ctx, a, st)
+	})
 }
 
 func (c *jobsVersionsCmd) show(ctx context.Context, a *app, st *store.Store) error {

@@ -49,11 +49,7 @@ func (c *operate) act(ctx context.Context, a *app, do action, done string) error
 	if c.Seen != nil && *c.Seen < 1 {
 		return usagef("--seen: must be the revision that `fenceline jobs show %d` printed", c.ID)
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.on(ctx, a, s.Store, do, done), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error { return c.on(ctx, a, st, do, done) })
 }
 
 func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, done string) error {

@@ -22,11 +22,7 @@ type jobsShowCmd struct {
 
 // Run prints one job: its story, its attempts, what it was given and made.
 func (c *jobsShowCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.show(ctx, a, s.Store), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error { return c.show(ctx, a, st) })
 }
 
 func (c *jobsShowCmd) show(ctx context.Context, a *app, st *store.Store) error {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/wire"
 )
 
@@ -19,14 +19,16 @@ type rollupsRebuildCmd struct {
 // Run counts the log anew. Stopped before it is done, it has lost nothing: the
 // rest is counted by whichever process works jobs, or by another run.
 func (c *rollupsRebuildCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	done, err := s.RecountRollups(ctx)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
-		return err
-	}
+	return c.with(ctx, a, func(st *store.Store) error {
+		done, err := st.RecountRollups(ctx)
+		if err != nil {
+			return err
+		}
+		return printRecount(a, done)
+	})
+}
+
+func printRecount(a *app, done store.Rebuilt) error {
 	if a.json {
 		return a.printJSON(struct {
 			OK      bool    `json:"ok"`

@@ -42,15 +42,6 @@ func (p powers) read() store.Powers {
 	return out
 }
 
-// with opens the store, does one thing and closes it.
-func (d database) with(ctx context.Context, a *app, do func(*store.Store) error) error {
-	s, err := d.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(s.Store), s.close(ctx))
-}
-
 // aboutPerson names what was refused.
 func aboutPerson(name string, err error) error {
 	var invalid *store.InvalidError

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/wire"
@@ -15,26 +14,16 @@ type verifyCmd struct {
 // Run holds every job against its log. What is wrong is printed, and the exit
 // code says so.
 func (c *verifyCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	report, err := s.Verify(ctx)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
-		return err
-	}
-	if a.json {
-		err = a.printJSON(struct {
-			store.Report
-			Background wire.Verification `json:"background"`
-		}{report, wire.VerificationOf(report.Background)})
-	} else {
-		err = printReport(a, report)
-	}
-	if err == nil && !report.OK {
+	return c.with(ctx, a, func(st *store.Store) error {
+		report, err := st.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		if err := printReport(a, report); err != nil || report.OK {
+			return err
+		}
 		return errSaid
-	}
-	return err
+	})
 }
 
 // printVerified says what was checked while jobs ran: that is never the verdict of
@@ -58,6 +47,12 @@ func printVerified(a *app, v store.Verification) error {
 }
 
 func printReport(a *app, r store.Report) error {
+	if a.json {
+		return a.printJSON(struct {
+			store.Report
+			Background wire.Verification `json:"background"`
+		}{r, wire.VerificationOf(r.Background)})
+	}
 	for _, v := range r.Violations {
 		if err := a.printf("%s, job %d, transition %d: %s\n", v.Invariant, v.JobID, v.Transition, oneLine(v.Message)); err != nil {
 			return err
