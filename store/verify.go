@@ -45,11 +45,11 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
 	v := &verifier{}
-	gone, err := removed(ctx, tx)
+	old, err := removed(ctx, tx)
 	if err != nil {
 		return Report{}, fmt.Errorf("verify: %w", err)
 	}
-	v.JobsBefore, v.LogBefore = gone.JobsBefore, gone.LogBefore
+	v.JobsBefore, v.LogBefore = old.jobsBefore, old.logBefore
 	for _, pass := range []func(context.Context, pgx.Tx) error{v.replay, v.checkResidue, v.checkErased, v.checkDetails, v.Background.read} {
 		if err := pass(ctx, tx); err != nil {
 			return Report{}, fmt.Errorf("verify: %w", err)

@@ -52,7 +52,7 @@ func (s *Server) apiEnqueue(c echo.Context) error {
 }
 
 func (s *Server) apiJob(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ type transitionsJSON struct {
 }
 
 func (s *Server) apiTransitions(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}

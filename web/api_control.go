@@ -11,13 +11,10 @@ import (
 	"github.com/fenceline/fenceline/store/wire"
 )
 
-func (s *Server) apiPause(c echo.Context) error { return s.apiControl(c, store.ActionPause, false) }
-
+func (s *Server) apiPause(c echo.Context) error  { return s.apiControl(c, store.ActionPause, false) }
 func (s *Server) apiResume(c echo.Context) error { return s.apiControl(c, store.ActionResume, false) }
-
-func (s *Server) apiLimit(c echo.Context) error { return s.apiControl(c, store.ActionLimit, false) }
-
-func (s *Server) apiDrain(c echo.Context) error { return s.apiControl(c, store.ActionDrain, true) }
+func (s *Server) apiLimit(c echo.Context) error  { return s.apiControl(c, store.ActionLimit, false) }
+func (s *Server) apiDrain(c echo.Context) error  { return s.apiControl(c, store.ActionDrain, true) }
 
 func (s *Server) apiUndrain(c echo.Context) error {
 	return s.apiControl(c, store.ActionResume, true)

@@ -34,18 +34,8 @@ func (s *Server) apiOperations(c echo.Context) error {
 	return sendJSON(c, http.StatusOK, map[string]any{"operations": wire.OperationsOf(all)})
 }
 
-// apiOperationID is operationID for programs, which are told what is wrong with
-// the id.
-func apiOperationID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, &store.InvalidError{Field: "id", Message: "must be an operation's id: a whole number above 0"}
-	}
-	return id, nil
-}
-
 func (s *Server) apiOperation(c echo.Context) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}
@@ -64,7 +54,7 @@ func (s *Server) sendOperation(c echo.Context, status int, id int64) error {
 }
 
 func (s *Server) apiSkipped(c echo.Context) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}
@@ -164,7 +154,7 @@ func (s *Server) apiCancelOp(c echo.Context) error { return s.apiChange(c, store
 // apiChange is an operator's change of an operation by a program. A confirmation
 // that had been made before is answered as success, and changes nothing.
 func (s *Server) apiChange(c echo.Context, a store.Action) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}

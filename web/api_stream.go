@@ -20,7 +20,7 @@ const replayPage = 1000
 // that the reader has, or from the job's first. An id is a transition's: it
 // resumes here and nowhere else.
 func (s *Server) apiStream(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}

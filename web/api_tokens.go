@@ -42,9 +42,9 @@ func (s *Server) apiRemoveToken(c echo.Context) error {
 	if err := readJSON(c, fields{}); err != nil {
 		return err
 	}
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return store.ErrNoToken
+	id, err := pathID(c, store.ErrNoToken)
+	if err != nil {
+		return err
 	}
 	t, err := s.cfg.Store.RemoveTokenOf(c.Request().Context(), s.actor(c), id)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/fenceline/fenceline/store"
 )
 
@@ -115,6 +117,35 @@ func truth(into *bool) func(string, json.RawMessage) error {
 		default:
 			return &store.InvalidError{Field: name, Message: "must be true or false"}
 		}
+		return nil
+	}
+}
+
+// word reads a text that is not empty: what stays as it is, is left out.
+func word(into *string) func(string, json.RawMessage) error {
+	return func(name string, raw json.RawMessage) error {
+		if err := text(into)(name, raw); err != nil {
+			return err
+		}
+		if *into == "" {
+			return &store.InvalidError{Field: name, Message: "is empty; leave it out to change nothing of it"}
+		}
+		return nil
+	}
+}
+
+// repeatID reads what tells a repeat from another request.
+func repeatID(into *uuid.UUID) func(string, json.RawMessage) error {
+	return func(name string, raw json.RawMessage) error {
+		var s string
+		if err := text(&s)(name, raw); err != nil {
+			return err
+		}
+		id, err := uuid.Parse(s)
+		if err != nil || id == uuid.Nil {
+			return &store.InvalidError{Field: name, Message: "must be a UUID, as in 3f0c9a52-6a27-4c57-9a8f-0d1f6f9a1b2c"}
+		}
+		*into = id
 		return nil
 	}
 }

@@ -28,7 +28,7 @@ func (s *Server) operations(c echo.Context) error {
 }
 
 func (s *Server) operation(c echo.Context) error {
-	id, err := operationID(c)
+	id, err := pathID(c, store.ErrNoOperation)
 	if err != nil {
 		return err
 	}
@@ -45,16 +45,6 @@ func (s *Server) operationPage(c echo.Context, id int64, status int, p views.Ope
 	}
 	p.Now = p.View.Now
 	return page(c, status, views.Operation(p))
-}
-
-// operationID reads an operation's id from the path. What cannot be an id is the
-// id of no operation.
-func operationID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, store.ErrNoOperation
-	}
-	return id, nil
 }
 
 // previewOperation takes the snapshot that the list's form asks for and leads to
@@ -160,7 +150,7 @@ func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.Ope
 // changeOperation is one change from a form: done, it leads back to the
 // operation; refused, it shows why, with what was typed.
 func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flash) error {
-	id, err := operationID(c)
+	id, err := pathID(c, store.ErrNoOperation)
 	if err != nil {
 		return err
 	}

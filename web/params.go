@@ -21,23 +21,20 @@ func parseID(text string) (int64, bool) {
 	return n, err == nil && n > 0 && decimal(n) == text
 }
 
-// pathID reads the job's id from a page's path. What cannot be an id is the id
-// of no job.
-func pathID(c echo.Context) (int64, error) {
+// pathID reads the id from a page's path. What cannot be an id is the id of
+// nothing: none is the error that says so.
+func pathID(c echo.Context, none error) (int64, error) {
 	id, ok := parseID(c.Param("id"))
 	if !ok {
-		return 0, store.ErrNotFound
+		return 0, none
 	}
 	return id, nil
 }
 
-// apiID is pathID for programs, which are told what is wrong with the id.
-func apiID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, &store.InvalidError{Field: "id", Message: "must be a job's id: a whole number from 1 to " + decimal(math.MaxInt64)}
-	}
-	return id, nil
+// apiID is pathID for programs, which are told what is wrong with the id of what
+// they name, as in "a job".
+func apiID(c echo.Context, of string) (int64, error) {
+	return pathID(c, &store.InvalidError{Field: "id", Message: "must be " + of + "'s id: a whole number from 1 to " + decimal(math.MaxInt64)})
 }
 
 // anyQuery reads the parameters of a page's address. A page leaves alone what it

@@ -11,9 +11,9 @@ import (
 
 // accountOf reads which account a path names, and who that is now.
 func (s *Server) accountOf(c echo.Context) (store.Person, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return store.Person{}, store.ErrNoPerson
+	id, err := pathID(c, store.ErrNoPerson)
+	if err != nil {
+		return store.Person{}, err
 	}
 	return s.cfg.Store.Person(c.Request().Context(), id)
 }

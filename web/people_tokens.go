@@ -61,9 +61,9 @@ func (s *Server) removeToken(c echo.Context) error {
 	if _, err := form(c); err != nil {
 		return err
 	}
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return store.ErrNoToken
+	id, err := pathID(c, store.ErrNoToken)
+	if err != nil {
+		return err
 	}
 	t, err := s.cfg.Store.RemoveTokenOf(c.Request().Context(), s.actor(c), id)
 	if err != nil {

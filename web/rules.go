@@ -44,7 +44,7 @@ var rules = map[string]rule{
 	"GET " + views.RouteJob:        look,
 	"POST " + views.RouteRequeue:   onJob,
 	"POST " + views.RouteTerminate: onJob,
-	"POST " + views.RouteAmend:     onJob, // other args need the right to reveal, another queue that one; see [Server.mayOrder]
+	"POST " + views.RouteAmend:     onJob, // other args need the right to reveal, another queue that one; see [Server.mayDo]
 	"POST " + views.RouteNote:      onJob,
 	"POST " + views.RouteDuplicate: onJob,
 	"POST " + views.RouteErase:     toErase,
@@ -204,7 +204,7 @@ func (s *Server) check(c echo.Context, r rule, p store.Powers) error {
 	case r.everywhere:
 		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	case r.ofJob:
-		id, err := pathID(c)
+		id, err := pathID(c, store.ErrNotFound)
 		if err != nil {
 			return err
 		}

@@ -245,7 +245,7 @@ func (c *changeControl) set(ctx context.Context, a *app, scope store.Scope, name
 		var conflict *store.ControlConflictError
 		switch {
 		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "control", wire.ControlOf(conflict.Control, conflict.At))
+			return a.printRefused(conflict, conflict.Why, "", "control", wire.ControlOf(conflict.Control, conflict.At))
 		case errors.Is(err, store.ErrNoWorker):
 			return fmt.Errorf("there is no worker %s, or no longer", oneLine(name))
 		case err != nil:

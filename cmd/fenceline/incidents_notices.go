@@ -57,7 +57,7 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 	for _, n := range out {
 		last, quiet := "never told", "always"
 		if n.ToldBy != 0 {
-			last = "told last at " + n.ToldAt.Format("2006-01-02 15:04:05") + " by job " + decimal(n.ToldBy)
+			last = "told last at " + timeText(n.ToldAt) + " by job " + decimal(n.ToldBy)
 		}
 		if n.Quiet != nil {
 			quiet = "quiet " + *n.Quiet

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/wire"
@@ -69,27 +68,12 @@ func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, do
 	j, err := do(st, ctx, p)
 	var conflict *store.ConflictError
 	switch {
-	case errors.As(err, &conflict):
-		return c.refused(a, conflict)
+	case errors.As(err, &conflict) && a.json:
+		return a.printRefused(conflict, conflict.Why, conflict.Field, "job", wire.JobOf(conflict.Job))
 	case err != nil:
 		return aboutJob(c.ID, named(err))
 	case a.json:
 		return a.printJSON(wire.JobOf(j))
 	}
 	return a.printf("Job %d %s (revision %d).\n", j.ID, done, j.Revision)
-}
-
-// refused shows what the job is now, which is what the person has to look at.
-func (c *operate) refused(a *app, conflict *store.ConflictError) error {
-	if !a.json {
-		return conflict
-	}
-	code := string(conflict.Why)
-	err := a.printJSON(map[string]any{"error": struct {
-		Code    string   `json:"code"`
-		Message string   `json:"message"`
-		Field   string   `json:"field,omitempty"`
-		Job     wire.Job `json:"job"`
-	}{code, conflict.Error(), conflict.Field, wire.JobOf(conflict.Job)}})
-	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

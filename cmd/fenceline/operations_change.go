@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/wire"
@@ -103,7 +102,7 @@ func (c *changeOperation) change(ctx context.Context, a *app, r rules, do operat
 		var conflict *store.OperationConflictError
 		switch {
 		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "operation", wire.OperationOf(conflict.Operation))
+			return a.printRefused(conflict, conflict.Why, "", "operation", wire.OperationOf(conflict.Operation))
 		case err != nil:
 			return aboutOperation(c.ID, named(err))
 		case a.json:
@@ -113,10 +112,4 @@ func (c *changeOperation) change(ctx context.Context, a *app, r rules, do operat
 		}
 		return a.printf("Operation %d is %s (revision %d).\n", o.ID, o.State, o.Revision)
 	})
-}
-
-// refusedJSON shows what is there now, and fails.
-func refusedJSON(a *app, code string, conflict error, what string, now any) error {
-	err := a.printJSON(map[string]any{"error": map[string]any{"code": code, "message": conflict.Error(), what: now}})
-	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

@@ -224,14 +224,6 @@ func (c *userListCmd) Run(ctx context.Context, a *app) error {
 	})
 }
 
-// said prints JSON for programs or a sentence for people.
-func (a *app) said(v any, format string, args ...any) error {
-	if a.json {
-		return a.printJSON(v)
-	}
-	return a.printf(format, args...)
-}
-
 // newPassword asks for a password at a terminal, twice and unseen, or reads the
 // first line of standard input, and returns what may be kept of it.
 func (a *app) newPassword(ctx context.Context, name string) (string, error) {

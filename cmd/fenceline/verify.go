@@ -33,17 +33,17 @@ func printVerified(a *app, v store.Verification) error {
 		return a.printf("In the background nothing was checked yet.\n")
 	}
 	for _, f := range v.Found {
-		if err := a.printf("Found in the background at %s: %s, job %d, transition %d: %s\n", f.FoundAt.Format("2006-01-02 15:04:05"), f.Invariant, f.JobID, f.Transition, oneLine(f.Message)); err != nil {
+		if err := a.printf("Found in the background at %s: %s, job %d, transition %d: %s\n", timeText(f.FoundAt), f.Invariant, f.JobID, f.Transition, oneLine(f.Message)); err != nil {
 			return err
 		}
 	}
 	if !v.MissedUntil.IsZero() {
-		if err := a.printf("What the log held from %s to %s may have been removed before it was checked.\n", v.MissedFrom.Format("2006-01-02 15:04:05"), v.MissedUntil.Format("2006-01-02 15:04:05")); err != nil {
+		if err := a.printf("What the log held from %s to %s may have been removed before it was checked.\n", timeText(v.MissedFrom), timeText(v.MissedUntil)); err != nil {
 			return err
 		}
 	}
 	return a.printf("In the background %d transitions were checked, from %s through %s, last at %s; %d stale writes were accepted.\n",
-		v.N, v.Since.Format("2006-01-02 15:04:05"), v.Through.Format("2006-01-02 15:04:05"), v.At.Format("2006-01-02 15:04:05"), v.Stale)
+		v.N, timeText(v.Since), timeText(v.Through), timeText(v.At), v.Stale)
 }
 
 func printReport(a *app, r store.Report) error {
