@@ -166,7 +166,7 @@ func (s *Server) apiChange(c echo.Context, a store.Action) error {
 	if err := readJSON(c, f); err != nil {
 		return err
 	}
-	if _, _, err := s.applyOperation(c.Request().Context(), a, p); err != nil {
+	if _, err := s.applyOperation(c.Request().Context(), a, p); err != nil {
 		return err
 	}
 	return s.sendOperation(c, http.StatusOK, id)

@@ -43,7 +43,7 @@ func formError(err error) error {
 	if explain(err).Status == http.StatusRequestEntityTooLarge {
 		return err
 	}
-	return &problem{Status: 400, Code: "invalid_form", Message: "The form cannot be read."}
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_form", Message: "The form cannot be read."}
 }
 
 func expectType(r *http.Request, want string) error {

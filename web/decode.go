@@ -33,7 +33,7 @@ func readJSON(c echo.Context, f fields) error {
 		if errors.As(err, &large) {
 			return err
 		}
-		return &problem{Status: 400, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
+		return &problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
 	}
 	return f.decode("", raw)
 }
@@ -59,7 +59,7 @@ func (f fields) decode(outer string, raw []byte) error {
 		return notJSON(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return &problem{Status: 400, Code: "invalid_json", Message: "The body goes on after its JSON object."}
+		return &problem{Status: http.StatusBadRequest, Code: "invalid_json", Message: "The body goes on after its JSON object."}
 	}
 	return nil
 }
@@ -103,5 +103,5 @@ func notJSON(err error) error {
 	if errors.As(err, &syntax) {
 		where = fmt.Sprintf(" (at byte %d: %s)", syntax.Offset, syntax.Error())
 	}
-	return &problem{Status: 400, Code: "invalid_json", Message: "The body is not JSON" + where + "."}
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_json", Message: "The body is not JSON" + where + "."}
 }

@@ -27,15 +27,16 @@ func (s *Server) mayAsk(c echo.Context, q search.Query) error {
 }
 
 // kept is a search that is kept, for who may ask such.
-func (s *Server) kept(c echo.Context, text string) (search.Query, error) {
+func (s *Server) kept(c echo.Context, text string) (search.Query, uuid.UUID, error) {
 	if err := s.require(c, store.RightReveal); err != nil {
-		return search.Query{}, err
+		return search.Query{}, uuid.Nil, err
 	}
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {
-		return search.Query{}, store.ErrNoSearch
+		return search.Query{}, uuid.Nil, store.ErrNoSearch
 	}
-	return s.cfg.Store.KeptSearch(c.Request().Context(), id)
+	q, err := s.cfg.Store.KeptSearch(c.Request().Context(), id)
+	return q, id, err
 }
 
 // keep keeps a search, unless it is the one that was kept before.
@@ -47,7 +48,7 @@ func (s *Server) keep(c echo.Context, q search.Query, before string) (string, er
 		return "", err
 	}
 	if before != "" {
-		same, err := s.kept(c, before)
+		same, _, err := s.kept(c, before)
 		if err == nil && same.String() == q.String() {
 			return before, nil
 		}

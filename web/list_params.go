@@ -79,7 +79,7 @@ func columnsOf(text string) ([]views.Column, error) {
 // searchOf reads the search that an address holds, or the id of.
 func (s *Server) searchOf(c echo.Context, q url.Values) (search.Query, string, error) {
 	if kept := q.Get(views.ParamKept); kept != "" {
-		found, err := s.kept(c, kept)
+		found, _, err := s.kept(c, kept)
 		return found, kept, err
 	}
 	found, err := search.Parse(q.Get(views.ParamSearch))

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
@@ -98,21 +97,14 @@ func ticked(sent url.Values) ([]store.Ticked, error) {
 // selection reads a search, or the id of one that is kept.
 func (s *Server) selection(c echo.Context, r *store.OperationRequest, line, kept string) (err error) {
 	if kept != "" {
-		if r.Filter.Query, err = s.kept(c, kept); err == nil {
-			r.Search, err = uuid.Parse(kept)
-		}
-		if err == nil {
-			err = s.mayAsk(c, r.Filter.Query)
-		}
-		return err
-	}
-	if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {
+		r.Filter.Query, r.Search, err = s.kept(c, kept)
+	} else if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {
 		err = &store.InvalidError{Field: views.ParamSearch, Message: "looks into args; keep the search first, by POST /api/v1/searches, and name it by its id"}
 	}
-	if err == nil {
-		err = s.mayAsk(c, r.Filter.Query)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.mayAsk(c, r.Filter.Query)
 }
 
 func (s *Server) confirmOperation(c echo.Context) error {
@@ -133,18 +125,18 @@ func (s *Server) cancelOperation(c echo.Context) error {
 
 // applyOperation makes a change; repeated says that the operation had been
 // confirmed before.
-func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.OperationParams) (o store.Operation, repeated bool, err error) {
+func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.OperationParams) (repeated bool, err error) {
 	switch a {
 	case store.ActionConfirm:
-		return s.cfg.Store.ConfirmOperation(ctx, p)
+		_, repeated, err = s.cfg.Store.ConfirmOperation(ctx, p)
 	case store.ActionPause:
-		o, err = s.cfg.Store.PauseOperation(ctx, p)
+		_, err = s.cfg.Store.PauseOperation(ctx, p)
 	case store.ActionResume:
-		o, err = s.cfg.Store.ResumeOperation(ctx, p)
+		_, err = s.cfg.Store.ResumeOperation(ctx, p)
 	default:
-		o, err = s.cfg.Store.CancelOperation(ctx, p)
+		_, err = s.cfg.Store.CancelOperation(ctx, p)
 	}
-	return o, false, err
+	return repeated, err
 }
 
 // changeOperation is one change from a form: done, it leads back to the
@@ -166,7 +158,7 @@ func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flas
 	}
 	var repeated bool
 	if err == nil {
-		_, repeated, err = s.applyOperation(c.Request().Context(), a, p)
+		repeated, err = s.applyOperation(c.Request().Context(), a, p)
 	}
 	if err == nil {
 		if repeated {

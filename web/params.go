@@ -2,6 +2,7 @@ package web
 
 import (
 	"math"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ func apiID(c echo.Context, of string) (int64, error) {
 func anyQuery(c echo.Context) (url.Values, error) {
 	q, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return nil, &problem{Status: 400, Code: "invalid_query", Message: "The query after the question mark cannot be read; write every ';', '%' and '&' of a value as %3B, %25 and %26."}
+		return nil, &problem{Status: http.StatusBadRequest, Code: "invalid_query", Message: "The query after the question mark cannot be read; write every ';', '%' and '&' of a value as %3B, %25 and %26."}
 	}
 	return q, nil
 }

@@ -118,5 +118,5 @@ func (s *Server) apiReplay(c echo.Context) error {
 	case errors.As(err, &invalid), errors.As(err, &large):
 		return err
 	}
-	return &problem{Status: 400, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
 }

@@ -69,7 +69,7 @@ func sendPart(c echo.Context, id int64, part string, p views.RevealPage) error {
 		name += "-" + decimal(p.Version)
 	}
 	if raw == nil {
-		return &problem{Status: http.StatusNotFound, Code: "not_found", Message: "This job has no " + part + "."}
+		return notFound("This job has no " + part + ".")
 	}
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="job-`+decimal(id)+`-`+name+`.json"`)
 	return c.Blob(http.StatusOK, "application/json", raw)
