@@ -124,19 +124,19 @@ const maxControls = 2000
 // Check holds a name against what can be named in a scope: for everything
 // nothing, else the name of a queue or a kind or the id of a worker, whether there
 // is one or not. An *[InvalidError] names the scope.
-func (scope Scope) Check(name string) error {
-	if !scope.Valid() {
+func (s Scope) Check(name string) error {
+	if !s.Valid() {
 		return &InvalidError{"scope", "must be all, queue, kind or worker"}
 	}
-	if (scope == ScopeAll) != (name == "") {
-		if scope == ScopeAll {
+	if (s == ScopeAll) != (name == "") {
+		if s == ScopeAll {
 			return &InvalidError{"name", "must be empty: this is about everything"}
 		}
-		return &InvalidError{string(scope), "is required"}
+		return &InvalidError{string(s), "is required"}
 	}
 	limit := MaxQueue
-	if scope == ScopeKind {
+	if s == ScopeKind {
 		limit = MaxKind
 	}
-	return checkName(string(scope), name, limit)
+	return checkName(string(s), name, limit)
 }

@@ -40,45 +40,45 @@ func NewAnswer(h store.Home) Answer {
 	return a
 }
 
-func (t *tale) recovery(h store.Home) {
+func (s *tale) recovery(h store.Home) {
 	if n := h.Lapsed.N; n > 0 {
-		t.say(leading(CountText(h.Lapsed), searchLapsed), " running ", plain(n, "job has", "jobs have"), " a lease that passed and wait for the sweep. ")
+		s.say(leading(CountText(h.Lapsed), searchLapsed), " running ", plain(n, "job has", "jobs have"), " a lease that passed and wait for the sweep. ")
 	}
 	if h.Expired.N == 0 {
 		return
 	}
-	t.say("Of ", CountText(h.Expired), plain(h.Expired.N, " lease that expired, ", " leases that expired, "),
+	s.say("Of ", CountText(h.Expired), plain(h.Expired.N, " lease that expired, ", " leases that expired, "),
 		leading(Grouped(h.Reclaimed), searchReclaimed), plain(h.Reclaimed, " job is", " jobs are"), " claimed again and ", leading(Grouped(h.Waiting), searchWaiting), plain(h.Waiting, " waits", " wait"))
 	if h.Lost > 0 {
-		t.say("; ", leading(Grouped(h.Lost), searchEnded), " ended without another try")
+		s.say("; ", leading(Grouped(h.Lost), searchEnded), " ended without another try")
 	}
-	t.say(". ")
+	s.say(". ")
 }
 
-func (t *tale) stale(h store.Home) {
+func (s *tale) stale(h store.Home) {
 	refused := h.TotalRefused()
 	switch {
 	case h.Verified.Open > 0:
 	case refused > 0:
-		t.say(Plural(refused, "late write"), plain(refused, " was", " were"), " refused")
+		s.say(Plural(refused, "late write"), plain(refused, " was", " were"), " refused")
 		if h.Verified.N > 0 {
-			t.say("; no result was changed by a stale attempt")
+			s.say("; no result was changed by a stale attempt")
 		}
-		t.say(". ")
+		s.say(". ")
 	case h.Expired.N > 0 && h.Verified.N > 0:
-		t.say("No result was changed by a stale attempt. ")
+		s.say("No result was changed by a stale attempt. ")
 	}
 }
 
-func (t *tale) legitimate(h store.Home) {
+func (s *tale) legitimate(h store.Home) {
 	waiting := h.States[store.Available]
 	switch {
 	case h.Running.N > 0:
-		t.say(leading(CountText(h.Running), searchRunning), plain(h.Running.N, " job runs", " jobs run"), " under live leases, ", leading(CountText(waiting), searchAvailable), " wait to be claimed.")
+		s.say(leading(CountText(h.Running), searchRunning), plain(h.Running.N, " job runs", " jobs run"), " under live leases, ", leading(CountText(waiting), searchAvailable), " wait to be claimed.")
 	case waiting.N > 0:
-		t.say(leading(CountText(waiting), searchAvailable), plain(waiting.N, " job waits", " jobs wait"), " to be claimed and none is running: is a worker up for its kind and queue?")
+		s.say(leading(CountText(waiting), searchAvailable), plain(waiting.N, " job waits", " jobs wait"), " to be claimed and none is running: is a worker up for its kind and queue?")
 	default:
-		t.say("No job runs and none waits to be claimed.")
+		s.say("No job runs and none waits to be claimed.")
 	}
 }
 

@@ -10,6 +10,7 @@ const (
 	// RouteVerification shows what was checked of the log by itself.
 	RouteVerification = "/verification"
 
+	// TopicVerification is the topic of a stream that tells when more was checked.
 	TopicVerification = "verification"
 )
 

@@ -61,13 +61,13 @@ func (c *change) read(a *app) (store.Change, error) {
 type changing func(*store.Store, context.Context, store.OperatorParams, store.Change) (store.Job, error)
 
 // change does what a change asks for.
-func (o *operate) change(ctx context.Context, a *app, c *change, do changing, done string) error {
-	ch, err := c.read(a)
+func (c *operate) change(ctx context.Context, a *app, asked *change, do changing, done string) error {
+	ch, err := asked.read(a)
 	if err != nil {
 		return err
 	}
-	return o.act(ctx, a, func(st *store.Store, ctx context.Context, p store.OperatorParams) (store.Job, error) {
-		at, err := runAt(ctx, st, c.RunAt)
+	return c.act(ctx, a, func(st *store.Store, ctx context.Context, p store.OperatorParams) (store.Job, error) {
+		at, err := runAt(ctx, st, asked.RunAt)
 		if err != nil {
 			return store.Job{}, usagef("--run-at: %w", err)
 		}
