@@ -110,13 +110,3 @@ func conflictText(c *store.ConflictError) string {
 	}
 	return "Nothing was done: the job changed since you looked."
 }
-
-// firstText returns the first text that is not empty.
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}

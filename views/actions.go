@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -100,12 +101,12 @@ func (f ActionForm) wrongArgs() bool {
 func (f ActionForm) whyNot(l *Limits) string {
 	why := l.WhyNotAct(f.Job.Queue)
 	if f.Action == store.ActionErase || f.gives() {
-		why = firstText(why, l.WhyNotReveal(f.Job.Queue))
+		why = cmp.Or(why, l.WhyNotReveal(f.Job.Queue))
 	}
 	if f.gives() {
 		return why // some action can always bring other args
 	}
-	return firstText(why, Refusal(f.Action, f.Job))
+	return cmp.Or(why, Refusal(f.Action, f.Job))
 }
 
 // saysWhy reports whether the reason stands beside this button: what keeps the

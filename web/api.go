@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -31,7 +32,7 @@ func (s *Server) apiEnqueue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mayActOn(c, orElse(r.Queue, store.DefaultQueue)); err != nil {
+	if err := s.mayActOn(c, cmp.Or(r.Queue, store.DefaultQueue)); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()

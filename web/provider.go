@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -164,7 +165,7 @@ func (s *Server) fromProvider(c echo.Context) error {
 		if err := s.cfg.Store.NotVouched(ctx, token.Issuer, token.Subject); err != nil {
 			return err
 		}
-		return s.notVouched(c, orElse(name, "unknown"), why)
+		return s.notVouched(c, cmp.Or(name, "unknown"), why)
 	}
 	p, err := s.cfg.Store.Vouched(ctx, token.Issuer, token.Subject, name, powers)
 	var invalid *store.InvalidError
@@ -223,7 +224,7 @@ func (s *Server) ask(ctx context.Context, code string) (*oidc.IDToken, claims, e
 	if err := errors.Join(token.Claims(&told), token.Claims(&all)); err != nil {
 		return nil, told, err
 	}
-	switch groups := all[orElse(in.GroupsClaim, "groups")].(type) {
+	switch groups := all[cmp.Or(in.GroupsClaim, "groups")].(type) {
 	case string:
 		told.groups = []string{groups}
 	case []any:

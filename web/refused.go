@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -83,7 +84,7 @@ func (s *Server) recordRefusal(c echo.Context, p *problem) {
 	if who.name == "" {
 		return
 	}
-	route := c.Request().Method + " " + orElse(c.Path(), "none")
+	route := c.Request().Method + " " + cmp.Or(c.Path(), "none")
 	times, recorded := s.refusals.count(refusal{who.name, route, p.Kept})
 	if !recorded {
 		return

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -80,7 +81,7 @@ func (s *Server) signIn(c echo.Context) error {
 		return err
 	}
 	if p.name != "" {
-		return c.Redirect(http.StatusSeeOther, s.urls.Base+orElse(next, views.RouteHome))
+		return c.Redirect(http.StatusSeeOther, s.urls.Base+cmp.Or(next, views.RouteHome))
 	}
 	if s.cfg.SignIn.Passwords && s.cfg.SignIn.Provider == nil {
 		any, err := s.cfg.Store.AnybodySignsIn(c.Request().Context())
@@ -143,7 +144,7 @@ func waitText(d time.Duration) string {
 // goOn leads a person who has just signed in to where they were going.
 func (s *Server) goOn(c echo.Context, p store.Person, next string, kept views.Kept) error {
 	if kept.Path == "" {
-		return c.Redirect(http.StatusSeeOther, s.urls.Base+orElse(next, views.RouteHome))
+		return c.Redirect(http.StatusSeeOther, s.urls.Base+cmp.Or(next, views.RouteHome))
 	}
 	c.Set(keyPerson, person{name: p.Name, Powers: p.Powers, id: p.ID})
 	return page(c, http.StatusOK, views.Resend(views.ResendPage{Frame: s.frame(c), Kept: kept}))
@@ -173,7 +174,7 @@ func (s *Server) checkPassword(c echo.Context, name, password string) (p store.P
 		return p, hash, 0, s.cfg.Store.Succeeded(ctx, account, place)
 	}
 	// What was typed as a name can be a password.
-	return store.Person{}, "", 0, s.cfg.Store.RecordSignIn(ctx, orElse(p.Name, "unknown"), "sign_in", "refused", address)
+	return store.Person{}, "", 0, s.cfg.Store.RecordSignIn(ctx, cmp.Or(p.Name, "unknown"), "sign_in", "refused", address)
 }
 
 func (s *Server) findAccount(ctx context.Context, name string) (store.Person, string, error) {
@@ -258,11 +259,4 @@ func keepable(form url.Values) url.Values {
 		}
 	}
 	return out
-}
-
-func orElse(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,7 +96,7 @@ func readArgs(a *app, args string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("--args: %w", err)
 	}
 	if len(raw) == 0 {
-		return nil, usagef("--args: %s is empty; write null for nothing", orElse(strings.TrimPrefix(args, "@"), args))
+		return nil, usagef("--args: %s is empty; write null for nothing", cmp.Or(strings.TrimPrefix(args, "@"), args))
 	}
 	return raw, nil
 }

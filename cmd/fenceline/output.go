@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func printTable(w io.Writer, head []string, rows [][]string) error {
 	fmt.Fprintln(tw, strings.Join(head, "\t"))
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = orElse(oneLine(cell), "-")
+			row[i] = cmp.Or(oneLine(cell), "-")
 		}
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}

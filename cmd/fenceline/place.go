@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (d database) reach(ctx context.Context, a *app, how manner) (place, error) 
 		if d.DataDir != "" {
 			a.log.Warn("the data directory is not used, because a database URL is given", "dir", d.DataDir)
 		}
-		return place{owner: orElse(d.OwnerURL, d.URL), runtime: d.URL}, nil
+		return place{owner: cmp.Or(d.OwnerURL, d.URL), runtime: d.URL}, nil
 	}
 	if how == serving {
 		return d.start(ctx, a)
@@ -175,13 +176,6 @@ func (p place) awaitOthers(ctx context.Context) (release func()) {
 		return func() {}
 	}
 	return release
-}
-
-func orElse(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
 
 // lostPatience is how long work gets to stop when its database server is gone.

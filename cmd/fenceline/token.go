@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (c *tokenListCmd) Run(ctx context.Context, a *app) error {
 		rows := [][]string{}
 		for _, t := range tokens {
 			holds := t.Holds()
-			rows = append(rows, []string{t.Actor(), string(holds.Role), rightsText(holds.Rights), queuesText(holds.Queues), timeText(t.ExpiresAt), orElse(timeText(t.UsedAt), "never")})
+			rows = append(rows, []string{t.Actor(), string(holds.Role), rightsText(holds.Rights), queuesText(holds.Queues), timeText(t.ExpiresAt), cmp.Or(timeText(t.UsedAt), "never")})
 		}
 		return printTable(a.out, []string{"ACTS AS", "ROLE", "RIGHTS", "QUEUES", "EXPIRES", "USED LAST"}, rows)
 	})

@@ -117,15 +117,6 @@ func sum(f store.Facts, back, from time.Duration, name func(store.Minute) (strin
 	return out
 }
 
-func keys[T any](m map[string]T) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 func of(what store.Type) func(store.Minute) (string, bool) {
 	return func(m store.Minute) (string, bool) { return m.Kind, m.Type == what }
 }

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ func Replay(log []store.Transition, t Thresholds) []Event {
 			opened[f.Key()] = &open{f, now}
 			events = append(events, Event{At: now, Opened: true, Finding: f})
 		}
-		for _, key := range keys(opened) {
+		for _, key := range slices.Sorted(maps.Keys(opened)) {
 			if o := opened[key]; now.Sub(o.last) >= t.Quiet {
 				events = append(events, Event{At: now, Finding: o.finding})
 				delete(opened, key)
@@ -273,10 +274,10 @@ func (r *replay) standing(f *store.Facts) {
 			}
 		}
 	}
-	for _, queue := range keys(waiting) {
+	for _, queue := range slices.Sorted(maps.Keys(waiting)) {
 		f.Waiting = append(f.Waiting, store.QueueWait{Queue: queue, Oldest: max(0, f.Now.Sub(waiting[queue]))})
 	}
-	for _, kind := range keys(running) {
+	for _, kind := range slices.Sorted(maps.Keys(running)) {
 		f.Running = append(f.Running, running[kind])
 	}
 }

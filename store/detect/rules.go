@@ -2,6 +2,8 @@ package detect
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +40,7 @@ func refusedWrites(f store.Facts, t Thresholds) (out []Finding) {
 	late := sum(f, longWindow, 0, func(m store.Minute) (string, bool) {
 		return m.Kind, m.Type == store.TypeRejected && (m.Reason == string(store.ReasonSuperseded) || m.Reason == string(store.ReasonLeaseExpired))
 	})
-	for _, kind := range keys(late) {
+	for _, kind := range slices.Sorted(maps.Keys(late)) {
 		if n := late[kind].n; n >= t.Refusals {
 			out = append(out, Finding{Scope: "kind " + kind, Kind: kind, Severity: Medium, N: n, Types: []store.Type{store.TypeRejected},
 				Search: "late:>-15m kind:" + quoted(kind), What: fmt.Sprintf("%d late writes of kind %s were refused within %s; none was accepted.", n, kind, minutes(longWindow))})
@@ -60,7 +62,7 @@ func crashLoop(f store.Facts, t Thresholds) (out []Finding) {
 
 func leaseTooShort(f store.Facts, t Thresholds) (out []Finding) {
 	renewed := sum(f, longWindow, 0, of(store.TypeRenewed))
-	for _, kind := range keys(renewed) {
+	for _, kind := range slices.Sorted(maps.Keys(renewed)) {
 		r := renewed[kind]
 		if r.marked < t.LateRenewals || r.marked*100 < r.n*t.LateShare {
 			continue
@@ -78,7 +80,7 @@ func failureRate(f store.Facts, t Thresholds) (out []Finding) {
 	}
 	failed, all := sum(f, shortWindow, 0, of(store.TypeFailed)), sum(f, shortWindow, 0, ends)
 	before, allBefore := sum(f, store.FactsWindow, shortWindow+time.Minute, of(store.TypeFailed)), sum(f, store.FactsWindow, shortWindow+time.Minute, ends)
-	for _, kind := range keys(failed) {
+	for _, kind := range slices.Sorted(maps.Keys(failed)) {
 		n, of, was, ofWas := failed[kind].n, all[kind].n, before[kind].n, allBefore[kind].n
 		// Twice the share of before: n/of >= 2*was/ofWas, without dividing by none.
 		if n < t.Failures || n*100 < of*t.FailedShare || ofWas > 0 && n*ofWas < 2*was*of {
@@ -105,7 +107,7 @@ func newError(f store.Facts, t Thresholds) (out []Finding) {
 
 func retryStorm(f store.Facts, t Thresholds) (out []Finding) {
 	claims := sum(f, shortWindow, 0, func(m store.Minute) (string, bool) { return m.Queue, m.Type == store.TypeClaimed })
-	for _, queue := range keys(claims) {
+	for _, queue := range slices.Sorted(maps.Keys(claims)) {
 		c := claims[queue]
 		if c.marked < t.Retries || c.marked*100 < c.n*t.RetryShare {
 			continue
