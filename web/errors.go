@@ -73,7 +73,7 @@ func explain(err error) *problem {
 	case errors.Is(err, store.ErrNoToken):
 		return &problem{Status: 404, Code: "not_found", Message: "There is no such token: it was revoked, or expired long ago."}
 	case errors.As(err, &person):
-		return &problem{Status: 409, Code: string(store.ConflictChanged), Message: person.Error(), Person: &person.Person}
+		return &problem{Status: 409, Code: string(person.Why), Message: person.Error(), Person: &person.Person}
 	case errors.As(err, &incident):
 		return &problem{Status: 409, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
 	case errors.As(err, &operation):

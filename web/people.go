@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,7 +114,7 @@ func (s *Server) changeByForm(c echo.Context, done views.Flash, refused views.Pe
 	if err != nil {
 		return err
 	}
-	who, err := seenPerson(of, sent)
+	who, err := s.seenPerson(of, sent)
 	if err == nil {
 		err = change(who, sent)
 	}
@@ -185,7 +186,7 @@ func (s *Server) setPowers(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	who, err := seenPerson(of, sent)
+	who, err := s.seenPerson(of, sent)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (s *Server) changeAccount(change changePerson, done views.Flash) echo.Handl
 		if err != nil {
 			return err
 		}
-		who, err := seenPerson(of, sent)
+		who, err := s.seenPerson(of, sent)
 		if err != nil {
 			return err
 		}
@@ -231,12 +232,18 @@ func (s *Server) personChanged(c echo.Context, of store.Person, done views.Flash
 	return s.showPerson(c, explain(err).Status, p)
 }
 
-func seenPerson(of store.Person, sent url.Values) (store.SeenPerson, error) {
+func (s *Server) seenPerson(of store.Person, sent url.Values) (store.SeenPerson, error) {
 	revision, ok := parseID(sent.Get(views.FieldSeen))
 	if !ok {
 		return store.SeenPerson{}, &store.InvalidError{Field: views.FieldSeen, Message: "must be the revision of the account that you looked at"}
 	}
-	return store.SeenPerson{Name: of.Name, Revision: revision}, nil
+	return store.SeenPerson{Name: of.Name, Revision: revision, Elsewhere: s.proxyNamesAdmins()}, nil
+}
+
+// proxyNamesAdmins reports whether people without an account can be admins.
+func (s *Server) proxyNamesAdmins() bool {
+	p := s.cfg.SignIn.Proxied
+	return p != nil && slices.ContainsFunc(p.Grants, func(g Grant) bool { return g.Powers.Role == store.RoleAdmin })
 }
 
 // powersIn are the powers that a form gives.
