@@ -45,7 +45,9 @@ type operationJSON struct {
 	Reason      *string          `json:"reason"`
 	Pace        *int64           `json:"pace"`       // jobs a minute
 	HaltAbove   *int64           `json:"halt_above"` // percent
+	HaltCode    *string          `json:"halt_code"`
 	HaltReason  *string          `json:"halt_reason"`
+	ActsFor     *string          `json:"acts_for"` // who confirmed it, or resumed it last
 	Worker      *string          `json:"worker"`
 	SteppedAt   *string          `json:"stepped_at"`
 	FinishedAt  *string          `json:"finished_at"`
@@ -57,7 +59,7 @@ func operationOf(o store.Operation) operationJSON {
 		Total: o.Total, Position: o.Position, Done: o.Done, Skipped: o.Skipped(), Looked: orNullNumber(o.Looked),
 		Words: o.Words, Q: orNull(o.Filter), Search: orNullID(o.Search), States: map[string]int64{}, Expected: map[string]int64{},
 		CreatedAt: instantText(o.CreatedAt), CreatedBy: o.CreatedBy, ConfirmedAt: orNullTime(o.ConfirmedAt), ConfirmedBy: orNull(o.ConfirmedBy),
-		Reason: orNull(o.Reason), Pace: orNullNumber(int64(o.Pace)), HaltAbove: orNullNumber(int64(o.HaltAbove)), HaltReason: orNull(o.HaltReason),
+		Reason: orNull(o.Reason), Pace: orNullNumber(int64(o.Pace)), HaltAbove: orNullNumber(int64(o.HaltAbove)), HaltCode: orNull(string(o.HaltCode)), HaltReason: orNull(o.HaltReason), ActsFor: orNull(o.ActsFor),
 		Worker: orNull(o.Worker), SteppedAt: orNullTime(o.SteppedAt), FinishedAt: orNullTime(o.FinishedAt),
 	}
 	for s, n := range o.States {
@@ -238,7 +240,7 @@ func (s *Server) apiChange(c echo.Context, a store.Action) error {
 	if err != nil {
 		return err
 	}
-	p := store.OperationParams{ID: id, Actor: s.actor(c)}
+	p := store.OperationParams{ID: id, Actor: s.actor(c), By: s.mandate(c)}
 	f := fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})}
 	if a == store.ActionConfirm || a == store.ActionResume {
 		f["pace"], f["halt_above"] = integer(&p.Rules.Pace, 1, store.MaxPace), integer(&p.Rules.HaltAbove, 1, 99)

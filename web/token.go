@@ -24,7 +24,7 @@ func (s *Server) ofToken(c echo.Context) (person, error) {
 	if strings.EqualFold(scheme, "Bearer") && access.IsToken(token) {
 		t, err := s.cfg.Store.UseToken(ctx, access.Hash(token))
 		if err == nil {
-			return person{name: t.Actor(), Powers: t.Holds(), id: t.Person.ID, token: true}, nil
+			return person{name: t.Actor(), Powers: t.Holds(), id: t.Person.ID, token: t.ID}, nil
 		}
 		if !errors.Is(err, store.ErrNoToken) {
 			return person{}, err

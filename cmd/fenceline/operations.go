@@ -147,7 +147,9 @@ type operationJSON struct {
 	Reason      *string                  `json:"reason"`
 	Pace        *int                     `json:"pace"`
 	HaltAbove   *int                     `json:"halt_above"`
+	HaltCode    *store.HaltCode          `json:"halt_code"`
 	HaltReason  *string                  `json:"halt_reason"`
+	ActsFor     *string                  `json:"acts_for"`
 	Worker      *string                  `json:"worker"`
 	SteppedAt   *time.Time               `json:"stepped_at"`
 	FinishedAt  *time.Time               `json:"finished_at"`
@@ -166,7 +168,7 @@ func operationOf(o store.Operation) operationJSON {
 	return operationJSON{ID: o.ID, Revision: o.Revision, State: o.State, Action: o.Action, Total: o.Total, Position: o.Position, Done: o.Done,
 		Skipped: o.Skipped(), Looked: orNull(o.Looked), Words: o.Words, Q: orNull(o.Filter), Search: orNull(o.Search), States: o.States, Expected: o.Expected,
 		CreatedAt: o.CreatedAt, CreatedBy: o.CreatedBy, ConfirmedAt: orNull(o.ConfirmedAt), ConfirmedBy: orNull(o.ConfirmedBy), Reason: orNull(o.Reason),
-		Pace: orNull(o.Pace), HaltAbove: orNull(o.HaltAbove), HaltReason: orNull(o.HaltReason), Worker: orNull(o.Worker),
+		Pace: orNull(o.Pace), HaltAbove: orNull(o.HaltAbove), HaltCode: orNull(o.HaltCode), HaltReason: orNull(o.HaltReason), ActsFor: orNull(o.ActsFor), Worker: orNull(o.Worker),
 		SteppedAt: orNull(o.SteppedAt), FinishedAt: orNull(o.FinishedAt)}
 }
 
@@ -199,6 +201,9 @@ func printOperation(a *app, v store.OperationView) error {
 		return a.printf("Nothing has been done. Begin with: fenceline operations confirm %d --seen %d --reason TEXT\n", o.ID, o.Revision)
 	}
 	fmt.Fprintf(a.out, "Confirmed by %s at %s: %s\n", oneLine(o.ConfirmedBy), timeText(o.ConfirmedAt), paragraph(o.Reason))
+	if o.ActsFor != o.ConfirmedBy {
+		fmt.Fprintf(a.out, "Carried on for %s, who resumed it.\n", oneLine(o.ActsFor))
+	}
 	if o.HaltReason != "" {
 		fmt.Fprintf(a.out, "Halted: %s.\n", o.HaltReason)
 	}
