@@ -44,11 +44,11 @@ type Operation struct {
 	CreatedAt, ConfirmedAt, ChangedAt, SteppedAt, FinishedAt time.Time // zero where it has not come to that
 
 	CreatedBy, ConfirmedBy string
-	Reason                 string // the operator's words, which each job's timeline carries
-	ActsFor                string // in whose name it acts: who confirmed it, or resumed it last
-	Worker                 string // who took the last step
-	Pace                   int    // jobs a minute; 0 for as fast as it goes
-	HaltAbove              int    // percent of those that ran again that may fail with the same error; 0 for no rule
+	Reason                 string   // the operator's words, which each job's timeline carries
+	ActsFor                string   // in whose name it acts: who confirmed it, or resumed it last
+	Worker                 string   // who took the last step
+	Pace                   int      // jobs a minute; 0 for as fast as it goes
+	HaltAbove              int      // percent of those that ran again that may fail with the same error; 0 for no rule
 	HaltCode               HaltCode // empty for what is not halted
 	HaltReason             string
 }

@@ -12,10 +12,10 @@ import (
 // operator saw.
 type OperationParams struct {
 	ID     int64
-	Seen   int64  // the operation's revision that was looked at; the change's guard
-	Actor  string // who acts; set by the edge, never by a client
-	Reason string // the operator's words; of a confirmation, each job's timeline carries them
-	Rules  Rules  // of a confirmation and of a resumption
+	Seen   int64   // the operation's revision that was looked at; the change's guard
+	Actor  string  // who acts; set by the edge, never by a client
+	Reason string  // the operator's words; of a confirmation, each job's timeline carries them
+	Rules  Rules   // of a confirmation and of a resumption
 	By     Mandate // likewise: on whose right it is carried on from then on; set by the edge, never by a client
 }
 
