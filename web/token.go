@@ -35,7 +35,7 @@ func (s *Server) ofToken(c echo.Context) (person, error) {
 		return person{}, err
 	}
 	if wait > 0 {
-		return person{}, &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tokens that are not valid.", Retry: wait}
+		return person{}, &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tokens that are not valid came from your address. Wait " + waitText(wait) + ", then try again.", Retry: wait}
 	}
 	return person{}, nil
 }
