@@ -61,12 +61,14 @@ type Incident struct {
 	OwnedUntil   time.Time
 	SnoozedUntil time.Time
 	OpenedAt     time.Time
-	FoundAt      time.Time
+	FoundAt      time.Time // when its rule found it last, before it was resolved
 	ChangedAt    time.Time
 	ResolvedAt   time.Time
 	Reopened     int
 	JobsSince    time.Time // from when on the jobs of its evidence are kept; zero where none are
 	MergedInto   int64     // the incident that it is part of; 0 for none
+
+	lingersAt time.Time // when a look found it last, resolved or not
 }
 
 // Snoozed reports whether the incident stands back at a time.
@@ -92,13 +94,13 @@ func (e *IncidentConflictError) Error() string {
 }
 
 const incidentColumns = `i.id, i.revision, i.state, i.severity, i.rule, i.scope, i.what, i.n, coalesce(i.job_id, 0), i.search, i.kind, i.queue,
-  i.fingerprint, i.types, coalesce(i.owner, ''), i.owned_until, i.snoozed_until, i.opened_at, i.found_at, i.changed_at, i.resolved_at, i.reopened,
+  i.fingerprint, i.types, coalesce(i.owner, ''), i.owned_until, i.snoozed_until, i.opened_at, least(i.found_at, i.resolved_at), greatest(i.found_at, i.lingers_at), i.changed_at, i.resolved_at, i.reopened,
   i.jobs_since, coalesce(i.merged_into, 0)`
 
 func scanIncident(row pgx.CollectableRow) (i Incident, err error) {
 	var owned, snoozed, resolved, jobs *time.Time
 	err = row.Scan(&i.ID, &i.Revision, &i.State, &i.Severity, &i.Rule, &i.Scope, &i.What, &i.N, &i.Job, &i.Search, &i.Kind, &i.Queue,
-		&i.Fingerprint, &i.Types, &i.Owner, &owned, &snoozed, &i.OpenedAt, &i.FoundAt, &i.ChangedAt, &resolved, &i.Reopened, &jobs, &i.MergedInto)
+		&i.Fingerprint, &i.Types, &i.Owner, &owned, &snoozed, &i.OpenedAt, &i.FoundAt, &i.lingersAt, &i.ChangedAt, &resolved, &i.Reopened, &jobs, &i.MergedInto)
 	i.OwnedUntil, i.SnoozedUntil, i.ResolvedAt, i.JobsSince = orZero(owned), orZero(snoozed), orZero(resolved), orZero(jobs)
 	i.OpenedAt, i.FoundAt, i.ChangedAt = i.OpenedAt.UTC(), i.FoundAt.UTC(), i.ChangedAt.UTC()
 	return i, err

@@ -47,7 +47,7 @@ func follow(ctx context.Context, tx pgx.Tx, was Incident, f Sighting) (Incident,
 		return into, err
 	}
 	if err := refresh(ctx, tx, was.ID, f); err != nil || into.State == IncidentResolved {
-		into.FoundAt = was.FoundAt
+		into.lingersAt = was.lingersAt
 		return into, err
 	}
 	_, err = tx.Exec(ctx, "update fenceline.incidents set found_at = clock_timestamp() where id = $1", into.ID)

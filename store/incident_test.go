@@ -192,11 +192,17 @@ func TestAConditionThatPersistsDoesNotOpenAResolvedIncident(t *testing.T) {
 	if _, err := f.changeIncident(id, store.IncidentChange{Action: store.IncidentResolve, Reason: "known"}); err != nil {
 		t.Fatal(err)
 	}
-	if w := f.watch(time.Hour, late); len(w.Reopened)+len(w.Opened) != 0 {
-		t.Errorf("%+v", w)
+	seen := f.incident(id).Incident
+	for range 2 {
+		if w := f.watch(time.Hour, late); len(w.Reopened)+len(w.Opened) != 0 {
+			t.Errorf("%+v", w)
+		}
 	}
-	f.exec("update fenceline.incidents set found_at = now() - interval '5 minutes'")
-	if w := f.watch(time.Hour, late); len(w.Reopened) != 1 {
+	if now := f.incident(id).Incident; !now.FoundAt.Equal(seen.FoundAt) || now.FoundAt.After(now.ResolvedAt) || !value[bool](f, "select lingers_at > resolved_at from fenceline.incidents") {
+		t.Errorf("resolved at %s, it was found last at %s and then at %s", now.ResolvedAt, seen.FoundAt, now.FoundAt)
+	}
+	f.exec("update fenceline.incidents set found_at = now() - interval '5 minutes', lingers_at = now() - interval '4 minutes'")
+	if w := f.watch(time.Hour, late); len(w.Reopened) != 1 || !w.Reopened[0].FoundAt.After(seen.ResolvedAt) {
 		t.Errorf("%+v", w)
 	}
 }

@@ -107,7 +107,7 @@ func (w *Watched) take(ctx context.Context, tx pgx.Tx, f Sighting) error {
 	case err != nil:
 		return err
 	case !again:
-		_, err := tx.Exec(ctx, "update fenceline.incidents set found_at = clock_timestamp() where id = $1", was.ID)
+		_, err := tx.Exec(ctx, "update fenceline.incidents set lingers_at = clock_timestamp() where id = $1", was.ID)
 		return err
 	case now.Sub(was.ResolvedAt) > reopenWithin:
 		return w.open(ctx, tx, f)
@@ -146,7 +146,7 @@ func (w *Watched) reopen(ctx context.Context, tx pgx.Tx, was Incident, f Sightin
 	rows, err := tx.Query(ctx, `
 update fenceline.incidents i
 set state = 'open', revision = i.revision + 1, reopened = i.reopened + 1, owner = null, owned_until = null, snoozed_until = null,
-    resolved_at = null, resolved_in = null, changed_at = clock_timestamp(), found_at = clock_timestamp(), what = $2, n = $3
+    resolved_at = null, resolved_in = null, changed_at = clock_timestamp(), found_at = clock_timestamp(), lingers_at = null, what = $2, n = $3
 where i.id = $1
 returning `+incidentColumns, was.ID, f.What, f.N)
 	if err != nil {
@@ -189,7 +189,7 @@ func happenedAgain(ctx context.Context, tx pgx.Tx, was Incident, f Sighting, now
 		return again, err
 	}
 	if len(f.Types) == 0 {
-		return now.Sub(was.FoundAt) > seenAgain, nil
+		return now.Sub(was.lingersAt) > seenAgain, nil
 	}
 	job := int64(0)
 	if f.Fingerprint == "" { // of an error group the job is one of many

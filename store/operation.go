@@ -17,7 +17,7 @@ const (
 	OperationPreview   OperationState = "preview"   // acts on nothing until somebody confirms it; forgotten after a day
 	OperationRunning   OperationState = "running"   // is carried on by any process
 	OperationPaused    OperationState = "paused"    // by an operator
-	OperationHalted    OperationState = "halted"    // by its stop rule
+	OperationHalted    OperationState = "halted"    // by itself; [HaltCode] says by what
 	OperationCancelled OperationState = "cancelled" // by an operator; what was done stays done
 	OperationFinished  OperationState = "finished"  // every job of the snapshot was dealt with
 )
@@ -44,10 +44,12 @@ type Operation struct {
 	CreatedAt, ConfirmedAt, ChangedAt, SteppedAt, FinishedAt time.Time // zero where it has not come to that
 
 	CreatedBy, ConfirmedBy string
-	Reason                 string // the operator's words, which each job's timeline carries
-	Worker                 string // who took the last step
-	Pace                   int    // jobs a minute; 0 for as fast as it goes
-	HaltAbove              int    // percent of those that ran again that may fail with the same error; 0 for no rule
+	Reason                 string   // the operator's words, which each job's timeline carries
+	ActsFor                string   // in whose name it acts: who confirmed it, or resumed it last
+	Worker                 string   // who took the last step
+	Pace                   int      // jobs a minute; 0 for as fast as it goes
+	HaltAbove              int      // percent of those that ran again that may fail with the same error; 0 for no rule
+	HaltCode               HaltCode // empty for what is not halted
 	HaltReason             string
 }
 
@@ -107,7 +109,8 @@ const operationColumns = `o.id, o.revision, o.state, o.action, o.total, o.positi
   coalesce(o.filter, ''), o.search, o.filter_words, o.states, o.expected,
   o.created_at, o.confirmed_at, o.changed_at, o.stepped_at, o.finished_at,
   o.created_by, coalesce(o.confirmed_by, ''), coalesce(o.reason, ''), coalesce(o.worker, ''),
-  coalesce(o.pace, 0), coalesce(o.halt_above, 0), coalesce(o.halt_reason, '')`
+  coalesce(o.pace, 0), coalesce(o.halt_above, 0), coalesce(o.halt_reason, ''),
+  coalesce(o.acts_for, o.confirmed_by, ''), coalesce(o.halt_code, case when o.halt_reason is not null then 'stop_rule' end, '')`
 
 func scanOperation(row pgx.CollectableRow) (o Operation, err error) {
 	var search *uuid.UUID
@@ -116,7 +119,7 @@ func scanOperation(row pgx.CollectableRow) (o Operation, err error) {
 		&o.Filter, &search, &o.Words, &o.States, &o.Expected,
 		&o.CreatedAt, &confirmed, &o.ChangedAt, &stepped, &finished,
 		&o.CreatedBy, &o.ConfirmedBy, &o.Reason, &o.Worker,
-		&o.Pace, &o.HaltAbove, &o.HaltReason)
+		&o.Pace, &o.HaltAbove, &o.HaltReason, &o.ActsFor, &o.HaltCode)
 	o.Search = orNil(search)
 	o.CreatedAt, o.ChangedAt = o.CreatedAt.UTC(), o.ChangedAt.UTC()
 	o.ConfirmedAt, o.SteppedAt, o.FinishedAt = orZero(confirmed), orZero(stepped), orZero(finished)

@@ -12,10 +12,11 @@ import (
 // operator saw.
 type OperationParams struct {
 	ID     int64
-	Seen   int64  // the operation's revision that was looked at; the change's guard
-	Actor  string // who acts; set by the edge, never by a client
-	Reason string // the operator's words; of a confirmation, each job's timeline carries them
-	Rules  Rules  // of a confirmation and of a resumption
+	Seen   int64   // the operation's revision that was looked at; the change's guard
+	Actor  string  // who acts; set by the edge, never by a client
+	Reason string  // the operator's words; of a confirmation, each job's timeline carries them
+	Rules  Rules   // of a confirmation and of a resumption
+	By     Mandate // likewise: on whose right it is carried on from then on; set by the edge, never by a client
 }
 
 // Rules say how an operation is carried on.
@@ -42,7 +43,7 @@ func (p OperationParams) check() error {
 }
 
 // changeOperationSQL is each change: $1 operation, $2 the revision seen, $3
-// actor, $4 reason, $5 action, $6 pace, $7 stop rule. The row's lock waits for
+// actor, $4 reason, $5 action, $6 pace, $7 stop rule, $8 account, $9 token. The row's lock waits for
 // the step under way: when a pause or a cancellation has been answered, nothing
 // more is done. The audit's entry is part of the same statement, also for what
 // is refused.
@@ -76,6 +77,10 @@ with locked as materialized (
       pace = case when $5 in ('confirm', 'resume') then nullif($6::bigint, 0) else v.pace end,
       halt_above = case when $5 in ('confirm', 'resume') then nullif($7::bigint, 0) else v.halt_above end,
       halt_reason = case $5 when 'resume' then null else v.halt_reason end,
+      halt_code = case $5 when 'resume' then null else v.halt_code end,
+      acts_for = case when $5 in ('confirm', 'resume') then $3 else v.acts_for end,
+      mandate_person = case when $5 in ('confirm', 'resume') then nullif($8::bigint, 0) else v.mandate_person end,
+      mandate_token = case when $5 in ('confirm', 'resume') then nullif($9::bigint, 0) else v.mandate_token end,
       judged_at = case $5 when 'resume' then v.at else v.judged_at end,
       next_at = case when $5 in ('confirm', 'resume') then v.at else v.next_at end
   from verdict v
@@ -107,7 +112,7 @@ func (s *Store) PauseOperation(ctx context.Context, p OperationParams) (Operatio
 }
 
 // ResumeOperation goes on with one that is paused or halted, under the rules
-// given.
+// given, and on the right and in the name of who resumes it.
 func (s *Store) ResumeOperation(ctx context.Context, p OperationParams) (Operation, error) {
 	o, _, err := s.changeOperation(ctx, ActionResume, p)
 	return o, err
@@ -126,7 +131,7 @@ func (s *Store) changeOperation(ctx context.Context, action Action, p OperationP
 	var verdict string
 	o, err = inTx(ctx, s.pool, func(tx pgx.Tx) (o Operation, err error) {
 		var mark bool
-		err = tx.QueryRow(ctx, changeOperationSQL, p.ID, p.Seen, p.Actor, p.Reason, string(action), p.Rules.Pace, p.Rules.HaltAbove).Scan(&verdict, &mark)
+		err = tx.QueryRow(ctx, changeOperationSQL, p.ID, p.Seen, p.Actor, p.Reason, string(action), p.Rules.Pace, p.Rules.HaltAbove, p.By.PersonID, p.By.TokenID).Scan(&verdict, &mark)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return o, ErrNoOperation
 		}

@@ -57,8 +57,17 @@ func (o *underWay) halt(ctx context.Context, tx pgx.Tx) (string, error) {
 	return fmt.Sprintf("%d of %d jobs that ran again failed with the same error, which is more than %d%%", same, ran, o.HaltAbove), nil
 }
 
+// mustHalt says why the operation must not go on; empty when it may.
+func (o *underWay) mustHalt(ctx context.Context, tx pgx.Tx) (code HaltCode, why string, err error) {
+	if why, err = o.withdrawn(ctx, tx); err != nil || why != "" || !o.judge {
+		return HaltRightLost, why, err
+	}
+	why, err = o.halt(ctx, tx)
+	return HaltStopRule, why, err
+}
+
 // stop halts the operation, unless there is no reason to.
-func (o *underWay) stop(ctx context.Context, tx pgx.Tx, worker, why string) error {
+func (o *underWay) stop(ctx context.Context, tx pgx.Tx, worker string, code HaltCode, why string) error {
 	if why == "" {
 		return nil
 	}
@@ -66,13 +75,13 @@ func (o *underWay) stop(ctx context.Context, tx pgx.Tx, worker, why string) erro
 	return tx.QueryRow(ctx, `
 		with halted as (
 		  update fenceline.operations o
-		  set state = 'halted', halt_reason = $3, revision = o.revision + 1, changed_at = clock_timestamp(), judged_at = clock_timestamp(), worker = $2
+		  set state = 'halted', halt_reason = $3, halt_code = $4, revision = o.revision + 1, changed_at = clock_timestamp(), judged_at = clock_timestamp(), worker = $2
 		  where o.id = $1
 		  returning o.*
 		), audited as (
 		  insert into fenceline.audit (actor, action, outcome, reason, detail)
-		  select $2, 'halt', 'done', $3, jsonb_build_object('operation', h.id::text, 'does', h.action, 'total', h.total, 'dealt_with', h.position)
+		  select $2, 'halt', 'done', $3, jsonb_build_object('operation', h.id::text, 'does', h.action, 'total', h.total, 'dealt_with', h.position, 'halted_by', h.halt_code)
 		  from halted h
 		)
-		select `+notified+` from halted`, o.ID, worker, why).Scan(&mark)
+		select `+notified+` from halted`, o.ID, worker, why, string(code)).Scan(&mark)
 }

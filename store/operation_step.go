@@ -90,7 +90,8 @@ const stepLock = "set local lock_timeout = '1s'"
 // others step over it, so that no two processes do the same, and a process that
 // dies in the middle has done nothing of the step. A job that changed since the
 // snapshot, is gone, or was in no state for it, is left alone and named; one that
-// another session keeps locked for a second, too.
+// another session keeps locked for a second, too. An operation that its stop rule
+// halts, or whose [Mandate] holds no more, is halted instead.
 func (s *Store) StepOperation(ctx context.Context, worker string) (OperationStep, error) {
 	next, err := s.nextOperation(ctx)
 	if err != nil || next != 0 {
@@ -127,12 +128,15 @@ func (s *Store) nextOperation(ctx context.Context) (time.Duration, error) {
 // underWay is an operation with its row locked.
 type underWay struct {
 	Operation
-	judge bool
+	judge   bool
+	mandate Mandate
+	resumed bool // who carries it on is not who confirmed it
 }
 
 // Those that were longest without a step come first.
 const takeSQL = `
-select ` + operationColumns + `, o.halt_above is not null and (o.judged_at is null or o.judged_at < clock_timestamp() - interval '2 seconds')
+select ` + operationColumns + `, o.halt_above is not null and (o.judged_at is null or o.judged_at < clock_timestamp() - interval '2 seconds'),
+  coalesce(o.mandate_person, 0), coalesce(o.mandate_token, 0), coalesce(o.acts_for <> o.confirmed_by, false)
 from fenceline.operations o
 where o.state = 'running' and o.next_at <= clock_timestamp()
 order by o.stepped_at nulls first, o.id
@@ -149,7 +153,7 @@ func stepOperation(ctx context.Context, tx pgx.Tx, worker string, hasty bool) (O
 		return none, err
 	}
 	o, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (o underWay, err error) {
-		o.Operation, err = scanOperation(before{row, []any{&o.judge}})
+		o.Operation, err = scanOperation(before{row, []any{&o.judge, &o.mandate.PersonID, &o.mandate.TokenID, &o.resumed}})
 		return o, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -158,10 +162,9 @@ func stepOperation(ctx context.Context, tx pgx.Tx, worker string, hasty bool) (O
 	if err != nil {
 		return none, err
 	}
-	if o.judge {
-		if why, err := o.halt(ctx, tx); err != nil || why != "" {
-			return OperationStep{ID: o.ID, Position: o.Position, Total: o.Total, State: OperationHalted, Next: -1}, errors.Join(err, o.stop(ctx, tx, worker, why))
-		}
+	code, why, err := o.mustHalt(ctx, tx)
+	if err != nil || why != "" {
+		return OperationStep{ID: o.ID, Position: o.Position, Total: o.Total, State: OperationHalted, Next: -1}, errors.Join(err, o.stop(ctx, tx, worker, code, why))
 	}
 	jobs, revisions, err := o.next(ctx, tx)
 	if err != nil {
@@ -170,7 +173,7 @@ func stepOperation(ctx context.Context, tx pgx.Tx, worker string, hasty bool) (O
 	var done int64
 	if len(jobs) > 0 {
 		var mark bool
-		err = tx.QueryRow(ctx, manyOf(o.Action, hasty), planned(len(jobs), jobs, revisions, o.ConfirmedBy, o.Reason, string(o.Action), Detail{Operation: o.ID}, o.ID)...).Scan(&done, &mark)
+		err = tx.QueryRow(ctx, manyOf(o.Action, hasty), planned(len(jobs), jobs, revisions, o.ActsFor, o.Reason, string(o.Action), Detail{Operation: o.ID}, o.ID)...).Scan(&done, &mark)
 		if err != nil {
 			return none, err
 		}

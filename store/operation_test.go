@@ -379,3 +379,55 @@ func TestWhatIsOverIsForgottenAndThePreviewsNobodyConfirmed(t *testing.T) {
 		t.Errorf("%v %v", all, err)
 	}
 }
+
+// Who takes a right away and was answered finds that nothing more is done on it.
+func TestAStepAndTheLossOfItsRightWaitForEachOther(t *testing.T) {
+	f := open(t)
+	p, err := f.AddPerson(f.ctx, "test", "ada", store.Powers{Role: store.RoleOperator, Rights: []store.Right{store.RightBulk}}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.failed(300, "x")
+	o := f.preview(store.ActionRequeue, "state:discarded")
+	if _, _, err := f.ConfirmOperation(f.ctx, store.OperationParams{ID: o.ID, Seen: o.Revision, Actor: "ada", Reason: "x", By: store.Mandate{PersonID: p.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	// The step has looked at the right, and is kept from its end.
+	f.exec(`create table public.go ()`)
+	f.exec(`create function public.wait() returns trigger language plpgsql security definer as $$
+		begin while not exists (select from public.go) loop perform pg_sleep(0.01); end loop; return new; end $$`)
+	f.exec(`create trigger wait before update on fenceline.operations for each row execute function public.wait()`)
+	waits := func(event string) func() bool {
+		return func() bool {
+			return value[bool](f, `select exists (select from pg_stat_activity where datname = current_database() and $1 in (wait_event, wait_event_type))`, event)
+		}
+	}
+	steps, lost := make(chan store.OperationStep, 1), make(chan int64, 1)
+	go func() {
+		step, err := f.StepOperation(f.ctx, "w-1")
+		if err != nil {
+			t.Error(err)
+		}
+		steps <- step
+	}()
+	f.until("the step waits", waits("PgSleep"))
+	go func() {
+		if _, err := f.Disable(f.ctx, "test", store.SeenPerson{Name: "ada"}); err != nil {
+			t.Error(err)
+		}
+		now, err := f.Operation(f.ctx, o.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		lost <- now.Position
+	}()
+	f.until("the other waits", waits("Lock"))
+	f.exec(`insert into public.go default values`)
+	if step, then := <-steps, <-lost; step.Position != 250 || then != 250 {
+		t.Errorf("the step reached %d, and the answer came at %d", step.Position, then)
+	}
+	f.carried(f.Store)
+	if now := f.operation(o.ID).Operation; now.State != store.OperationHalted || now.Position != 250 || now.HaltCode != store.HaltRightLost {
+		t.Errorf("%+v", now)
+	}
+}

@@ -50,15 +50,24 @@ var ErrNoPerson = errors.New("no such person")
 // ErrDisabled says that somebody has an account that is disabled.
 var ErrDisabled = errors.New("the account is disabled")
 
-// PersonConflictError says that an account is not what was looked at any more.
-// Nothing was changed.
+// ConflictLastAdmin says that an account stays what it is because no other admin
+// could act: nobody could change what people may do, but for whoever reaches the
+// database.
+const ConflictLastAdmin Conflict = "last_admin"
+
+// PersonConflictError says that a change of an account was refused. Nothing was
+// changed.
 type PersonConflictError struct {
-	Person Person // as it is now
+	Why    Conflict // [ConflictChanged] or [ConflictLastAdmin]
+	Person Person   // as it is now
 	Seen   int64
 }
 
 // Error is a sentence for a person.
 func (e *PersonConflictError) Error() string {
+	if e.Why == ConflictLastAdmin {
+		return e.Person.Name + " is the only admin whose account is enabled: make somebody else an admin first, or nobody could add or change accounts."
+	}
 	return fmt.Sprintf("The account of %s was changed since you looked: you saw revision %d, it is %d now.", e.Person.Name, e.Seen, e.Person.Revision)
 }
 

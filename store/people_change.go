@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -12,30 +13,43 @@ import (
 type SeenPerson struct {
 	Name     string
 	Revision int64 // the revision that was looked at; 0 for whatever it is now
+	// Elsewhere says that a proxy in front names admins who have no account, so
+	// that no account has to be one.
+	Elsewhere bool
+}
+
+// personChange is one change of an account, as it is recorded.
+type personChange struct {
+	action string
+	detail map[string]any
+	// ends says that whoever it concerns is no admin afterwards, or none who may act.
+	ends bool
 }
 
 // SetPowers changes what a person may do; it holds from their next request on,
 // and ends streams that it no longer allows. [ErrNoPerson] when there is none
-// of that name, a *[PersonConflictError] when they are not as they were seen.
+// of that name, a *[PersonConflictError] when they are not as they were seen, or
+// when nobody would be left who may change what people may do.
 func (s *Store) SetPowers(ctx context.Context, actor string, who SeenPerson, powers Powers) (Person, error) {
 	if err := powers.Check(); err != nil {
 		return Person{}, err
 	}
 	detail := map[string]any{"role": powers.Role, "rights": orEmpty(powers.Rights), "queues": powers.Queues}
-	return s.changeSeen(ctx, actor, "person_powers", who, detail, `role = $2, rights = $3, queues = $4`, powers.Role, orEmpty(powers.Rights), powers.Queues)
+	change := personChange{action: "person_powers", detail: detail, ends: powers.Role != RoleAdmin}
+	return s.changeSeen(ctx, actor, change, who, `role = $2, rights = $3, queues = $4`, powers.Role, orEmpty(powers.Rights), powers.Queues)
 }
 
 // Disable keeps a person from signing in and from acting by their tokens, and
 // ends their sessions, until [Store.Enable]. Errors are those of
 // [Store.SetPowers]; a repeat changes nothing but the revision.
 func (s *Store) Disable(ctx context.Context, actor string, who SeenPerson) (Person, error) {
-	return s.changeSeen(ctx, actor, "person_disable", who, map[string]any{}, `disabled_at = coalesce(p.disabled_at, now())`)
+	return s.changeSeen(ctx, actor, personChange{action: "person_disable", ends: true}, who, `disabled_at = coalesce(p.disabled_at, now())`)
 }
 
 // Enable lets a person sign in again, and their tokens act. Errors are those of
 // [Store.SetPowers].
 func (s *Store) Enable(ctx context.Context, actor string, who SeenPerson) (Person, error) {
-	return s.changeSeen(ctx, actor, "person_enable", who, map[string]any{}, `disabled_at = null`)
+	return s.changeSeen(ctx, actor, personChange{action: "person_enable"}, who, `disabled_at = null`)
 }
 
 // SetPassword changes the password of somebody who signs in with one, of which
@@ -43,7 +57,7 @@ func (s *Store) Enable(ctx context.Context, actor string, who SeenPerson) (Perso
 // may do what they might. Errors are those of [Store.SetPowers]; [ErrNoPerson]
 // too for who signs in elsewhere.
 func (s *Store) SetPassword(ctx context.Context, actor string, who SeenPerson, hash string) (Person, error) {
-	return s.asSeen(ctx, actor, "person_password", who, map[string]any{}, func(tx pgx.Tx, p Person) (Person, error) {
+	return s.asSeen(ctx, actor, personChange{action: "person_password"}, who, func(tx pgx.Tx, p Person) (Person, error) {
 		if !p.Local {
 			return Person{}, ErrNoPerson
 		}
@@ -58,7 +72,7 @@ func (s *Store) SetPassword(ctx context.Context, actor string, who SeenPerson, h
 // recorded stays. It returns what the account was. Errors are those of
 // [Store.SetPowers].
 func (s *Store) RemovePerson(ctx context.Context, actor string, who SeenPerson) (Person, error) {
-	return s.asSeen(ctx, actor, "person_remove", who, map[string]any{}, func(tx pgx.Tx, p Person) (Person, error) {
+	return s.asSeen(ctx, actor, personChange{action: "person_remove", ends: true}, who, func(tx pgx.Tx, p Person) (Person, error) {
 		if _, err := tx.Exec(ctx, `delete from fenceline.people p where p.id = $1`, p.ID); err != nil {
 			return Person{}, fmt.Errorf("remove a person: %w", err)
 		}
@@ -67,8 +81,8 @@ func (s *Store) RemovePerson(ctx context.Context, actor string, who SeenPerson) 
 }
 
 // changeSeen changes columns of an account as it was seen.
-func (s *Store) changeSeen(ctx context.Context, actor, action string, who SeenPerson, detail map[string]any, set string, args ...any) (Person, error) {
-	return s.asSeen(ctx, actor, action, who, detail, func(tx pgx.Tx, before Person) (Person, error) {
+func (s *Store) changeSeen(ctx context.Context, actor string, c personChange, who SeenPerson, set string, args ...any) (Person, error) {
+	return s.asSeen(ctx, actor, c, who, func(tx pgx.Tx, before Person) (Person, error) {
 		p, err := onePerson(ctx, tx, `update fenceline.people p set revision = p.revision + 1, `+set+` where p.id = $1 returning `+personColumns, append([]any{before.ID}, args...)...)
 		// Enabled again, too: a session may have begun while the account was disabled.
 		if err == nil && (!p.DisabledAt.IsZero() || !before.DisabledAt.IsZero()) {
@@ -85,33 +99,69 @@ func endSignIns(ctx context.Context, tx pgx.Tx, of Person) error {
 	return nil
 }
 
+// lockPersonSQL locks the account of a name ($1), and with $2 every admin who
+// may act, all in one order: of two admins who end each other one waits, and
+// then counts what the other left.
+const lockPersonSQL = `
+select p.id from fenceline.people p
+where p.name = $1 or $2 and p.role = 'admin' and p.disabled_at is null
+order by p.id
+for update`
+
 // asSeen locks the account, holds it against what was seen, changes it, and
 // records that in the audit, or that it was refused.
-func (s *Store) asSeen(ctx context.Context, actor, action string, who SeenPerson, detail map[string]any, change func(pgx.Tx, Person) (Person, error)) (Person, error) {
+func (s *Store) asSeen(ctx context.Context, actor string, c personChange, who SeenPerson, change func(pgx.Tx, Person) (Person, error)) (Person, error) {
 	if checkActorName(who.Name) != nil {
 		return Person{}, ErrNoPerson
 	}
 	var conflict *PersonConflictError
 	p, err := inTx(ctx, s.pool, func(tx pgx.Tx) (Person, error) {
-		before, err := onePerson(ctx, tx, `select `+personColumns+` from fenceline.people p where p.name = $1 for update`, who.Name)
+		if _, err := tx.Exec(ctx, lockPersonSQL, who.Name, c.ends); err != nil {
+			return Person{}, fmt.Errorf("lock an account: %w", err)
+		}
+		before, err := onePerson(ctx, tx, `select `+personColumns+` from fenceline.people p where p.name = $1`, who.Name)
 		if err != nil {
 			return Person{}, err
 		}
-		detail["person"] = before.Name
-		if who.Revision != 0 && who.Revision != before.Revision {
-			conflict = &PersonConflictError{Person: before, Seen: who.Revision}
-			return Person{}, auditSeen(ctx, tx, actor, action, string(ConflictChanged), who.Revision, before.Revision, detail)
+		detail := map[string]any{"person": before.Name}
+		maps.Copy(detail, c.detail)
+		why, err := refusePerson(ctx, tx, c, who, before)
+		if err != nil {
+			return Person{}, err
+		}
+		if why != "" {
+			conflict = &PersonConflictError{Why: why, Person: before, Seen: cmp.Or(who.Revision, before.Revision)}
+			return Person{}, auditSeen(ctx, tx, actor, c.action, string(why), conflict.Seen, before.Revision, detail)
 		}
 		p, err := change(tx, before)
 		if err != nil {
 			return Person{}, err
 		}
-		return p, auditSeen(ctx, tx, actor, action, "done", cmp.Or(who.Revision, before.Revision), p.Revision, detail)
+		return p, auditSeen(ctx, tx, actor, c.action, "done", cmp.Or(who.Revision, before.Revision), p.Revision, detail)
 	})
 	if err == nil && conflict != nil {
 		err = conflict
 	}
 	return p, err
+}
+
+// refusePerson says why a locked account is left alone; empty when it is not.
+func refusePerson(ctx context.Context, tx pgx.Tx, c personChange, who SeenPerson, before Person) (why Conflict, err error) {
+	if who.Revision != 0 && who.Revision != before.Revision {
+		return ConflictChanged, nil
+	}
+	if !c.ends || who.Elsewhere || before.Role != RoleAdmin || !before.DisabledAt.IsZero() {
+		return "", nil
+	}
+	var another bool
+	err = tx.QueryRow(ctx, `select exists (select from fenceline.people p where p.role = 'admin' and p.disabled_at is null and p.id <> $1)`, before.ID).Scan(&another)
+	if err != nil {
+		return "", fmt.Errorf("look for another admin: %w", err)
+	}
+	if !another {
+		why = ConflictLastAdmin
+	}
+	return why, nil
 }
 
 func auditSeen(ctx context.Context, tx pgx.Tx, actor, action, outcome string, seen, revision int64, detail map[string]any) error {

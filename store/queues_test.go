@@ -276,6 +276,26 @@ func TestTheListOfWorkersTellsWhoLivesAndWhatTheyHold(t *testing.T) {
 		t.Errorf("after their signs of life: %s", got)
 	}
 
+	// One that was killed says nothing; whoever starts it again says so of those that
+	// lived then.
+	f.exec(`update fenceline.watch_turn set at = pg_postmaster_start_time() - interval '1 hour'`)
+	f.exec(`update fenceline.workers w set seen_at = pg_postmaster_start_time() - interval '1 hour' - case w.id when 'lost' then 4 else 1 end * w.beat where w.id <> 'drains'`)
+	if err := f.CutOffBefore(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); !strings.Contains(got, "drains draining ; ") || !strings.Contains(got, "lives stopped cut off; ") || !strings.Contains(got, "drained stopped cut off; ") || !strings.Contains(got, "lost lost ; ") || !strings.Contains(got, "ended stopped unfinished; ") {
+		t.Errorf("once the database was killed and started again: %s", got)
+	}
+	if facts, err := f.Facts(f.ctx); err != nil || len(facts.Silent) != 1 || facts.Silent[0].ID != "lost" {
+		t.Errorf("then the silent ones are %+v, %v", facts.Silent, err)
+	}
+	if _, err := f.Beat(f.ctx, "lives", store.WorkerCounts{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(); !strings.Contains(got, "lives live ; ") || !strings.Contains(got, "drained stopped cut off; ") {
+		t.Errorf("after a sign of life: %s", got)
+	}
+
 	v, err := f.Worker(f.ctx, "lost")
 	if err != nil || !v.Known || v.Worker.Status != store.WorkerLost || len(v.Holding) != 2 || v.Worker.Held != 2 || len(v.Recent) != 2 {
 		t.Fatalf("%+v %v", v, err)

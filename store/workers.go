@@ -108,8 +108,9 @@ const (
 	StoppedLeft  = "unfinished" // claims were left to expire
 )
 
-// StoppedCutOff is said of workers by who stopped their database, which they could
-// not tell anything afterwards. The next sign of life takes it back.
+// StoppedCutOff is said of workers by who stopped their database, or started it
+// again after it had ended without a word: they could not tell it anything
+// afterwards. The next sign of life takes it back.
 const StoppedCutOff = "cut off"
 
 // CutOffWorkers says of every worker that lives that its database ends now. It is
@@ -122,6 +123,32 @@ func (s *Store) CutOffWorkers(ctx context.Context) error {
 		where w.stopped_at is null and w.seen_at >= c.at - 3 * w.beat`, StoppedCutOff)
 	if err != nil {
 		return fmt.Errorf("say that the database ends: %w", err)
+	}
+	return nil
+}
+
+const cutOffBeforeSQL = `
+with start as materialized (
+  select pg_postmaster_start_time() as at
+), known as materialized (
+  select greatest(
+    (select max(greatest(w.seen_at, w.stopped_at)) from fenceline.workers w where w.seen_at < s.at and coalesce(w.stopped_at, w.seen_at) < s.at),
+    (select t.at from fenceline.watch_turn t where t.at < s.at),
+    (select max(m.at) from fenceline.queue_minutes m where m.at < s.at)) as at
+  from start s
+)
+update fenceline.workers w set stopped_at = k.at, stopped_how = $1
+from start s, known k
+where w.stopped_at is null and w.seen_at < s.at and w.seen_at >= k.at - 3 * w.beat`
+
+// CutOffBefore says of every worker that lived when the server last ended, and
+// was not heard of since it started, that it was cut off: the server was killed,
+// or its machine was. It is for who has just started the server. When that ended
+// is taken from the last thing that anybody wrote down by the minute; one that had
+// been silent for three beats then is lost, and stays so.
+func (s *Store) CutOffBefore(ctx context.Context) error {
+	if _, err := s.pool.Exec(ctx, cutOffBeforeSQL, StoppedCutOff); err != nil {
+		return fmt.Errorf("say whom the end of the database cut off: %w", err)
 	}
 	return nil
 }

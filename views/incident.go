@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/detect"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 // The routes of incidents.
@@ -198,13 +200,31 @@ func lineTone(l store.IncidentLine) Tone {
 	return ToneWait
 }
 
-// lineJobs is the address of the jobs of a counted minute, where a search finds
-// them.
-func lineJobs(u URLs, l store.IncidentLine) string {
+// lineNote says what the numbers of a timeline count, and where they lead.
+const lineNote = "A job is in the number of a minute as often as it happened to it, and also when it is gone; the jobs within the minute are those that are still there, each once."
+
+// counts reports whether the timeline holds a number of the log.
+func (p IncidentPage) counts() bool {
+	return slices.ContainsFunc(p.View.Line, func(l store.IncidentLine) bool { return l.Type != "" })
+}
+
+// lineJobs is the address of the jobs of a counted minute, in the kind and queue
+// that were counted, where a search finds them.
+func (p IncidentPage) lineJobs(l store.IncidentLine) string {
 	for _, line := range trendLines {
-		if line.Query != "" && (l.Type == store.TypeExpired && line.Name == "Expiries" || l.Type == store.TypeRejected && line.Name == "Refusals") {
-			return line.minute(u, l.At)
+		if line.Query == "" || !(l.Type == store.TypeExpired && line.Name == "Expiries" || l.Type == store.TypeRejected && line.Name == "Refusals") {
+			continue
 		}
+		within := ""
+		if i := p.View.Incident; len(p.View.Merged) == 0 { // else each part has its own
+			if i.Kind != "" {
+				within += " kind:" + search.Quote(i.Kind)
+			}
+			if i.Queue != "" {
+				within += " queue:" + search.Quote(i.Queue)
+			}
+		}
+		return line.minute(p.URLs, l.At, within)
 	}
 	return ""
 }

@@ -103,6 +103,61 @@ func TestAReportThatIsReadAgainTellsTheSame(t *testing.T) {
 	}
 }
 
+// The most that a report can hold, and the worst that its words can become in JSON.
+func TestAReportOfManyLongNotesCanBeReadAgainAndSaysWhatIsCut(t *testing.T) {
+	for what, note := range map[string]string{"plain": "x", "controls": "\x01", "mixed": "é\x02\"\n<한"} {
+		r := sampleReport()
+		short := "looked at the host"
+		long := strings.Repeat(note, store.MaxReason/len(note))
+		r.Line, r.Deeds = nil, nil
+		for n := range 1000 {
+			line := store.IncidentLine{At: sampleNow, Of: r.Incident.ID, Action: store.IncidentNote, Actor: "ada", Reason: long}
+			if n%3 == 0 {
+				line.Reason = short
+			}
+			r.Line = append(r.Line, line)
+		}
+		for range 100 {
+			r.Deeds = append(r.Deeds, store.IncidentDeed{Action: "requeue", Actor: "ada", Reason: long, Outcome: "done", Jobs: 1, First: sampleNow, Last: sampleNow})
+		}
+		whole := written(t, r)
+		if len(whole) > MaxIncidentReport {
+			t.Fatalf("%s: %d bytes", what, len(whole))
+		}
+		again, err := ReadIncidentReport(strings.NewReader(whole))
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if second := written(t, again); second != whole {
+			t.Errorf("%s: written again it is another one", what)
+		}
+		cut := 0
+		for n, l := range again.Line {
+			kept, said, is := strings.Cut(l.Reason, "… [cut: ")
+			switch {
+			case n%3 == 0 && l.Reason != short:
+				t.Errorf("%s: a short note became %q", what, l.Reason)
+			case is && (!strings.HasPrefix(long, kept) || len(kept) < 500 || !strings.HasSuffix(said, " bytes more are left out of this report]")):
+				t.Errorf("%s: %d bytes are kept, and it says %q", what, len(kept), said)
+			case !is && n%3 != 0 && l.Reason != long:
+				t.Errorf("%s: a note is cut and does not say so", what)
+			case is:
+				cut++
+			}
+		}
+		if cut == 0 {
+			t.Errorf("%s: no note is cut", what)
+		}
+		if !strings.HasSuffix(r.Line[1].Reason, note) || len(r.Line[1].Reason) < len(long) {
+			t.Errorf("%s: what was to be written is changed", what)
+		}
+		var markdown strings.Builder
+		if err := WriteIncidentReport(&markdown, r, FormatMarkdown); err != nil || markdown.Len() > 4*MaxIncidentReport {
+			t.Errorf("%s: %d bytes of Markdown, %v", what, markdown.Len(), err)
+		}
+	}
+}
+
 func TestAFileThatIsNoReportIsToldWhy(t *testing.T) {
 	whole := written(t, sampleReport())
 	with := func(change func(map[string]any)) string {

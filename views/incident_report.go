@@ -222,8 +222,11 @@ func chartsOf(t store.Trend) reportCharts {
 }
 
 // WriteIncidentReport writes a report in a format, [FormatMarkdown] or
-// [FormatJSON]. Nobody's words can break out of the Markdown: they stay words.
+// [FormatJSON]. Nobody's words can break out of the Markdown: they stay words. Of
+// words that are too long together the longest are cut, and say so, so that what
+// is written as JSON can always be read again ([MaxIncidentReport]).
 func WriteIncidentReport(w io.Writer, r store.IncidentReport, format string) error {
+	r = bounded(r)
 	if format == FormatJSON {
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)

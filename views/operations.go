@@ -145,6 +145,9 @@ func operationStory(o store.Operation) string {
 	case store.OperationPaused:
 		return "It is paused: nothing more is done until somebody resumes it."
 	case store.OperationHalted:
+		if o.HaltCode == store.HaltRightLost {
+			return "It was halted: " + o.HaltReason + ". The other " + Plural(o.Total-o.Position, "job") + " were not touched. Whoever may act on many jobs resumes it in their own name, or cancels it."
+		}
 		return "Its stop rule has halted it: " + o.HaltReason + "."
 	case store.OperationCancelled:
 		return "It was cancelled. What had been done stays done; the other " + Plural(o.Total-o.Position, "job") + " were not touched."
@@ -252,7 +255,7 @@ func operationEffect(a store.Action) string {
 	case store.ActionCancel:
 		return "What was done stays done. The jobs that were not dealt with yet are not touched."
 	}
-	return "It goes on with the jobs that were not dealt with yet, each as it was seen at first."
+	return "It goes on with the jobs that were not dealt with yet, each as it was seen at first, in your name from here on."
 }
 
 func reasonAlso(a store.Action) string {

@@ -139,12 +139,12 @@ func (l trendLine) jobsOf(u URLs, tick store.Tick) string {
 	if l.Query == "" || l.Of(tick) == 0 {
 		return ""
 	}
-	return l.minute(u, tick.At)
+	return l.minute(u, tick.At, "")
 }
 
-// minute is the address of the jobs of a minute.
-func (l trendLine) minute(u URLs, at time.Time) string {
-	return u.Search(fmt.Sprintf(l.Query, at.UTC().Format("2006-01-02T15:04Z")))
+// minute is the address of the jobs of a minute, of those that within selects too.
+func (l trendLine) minute(u URLs, at time.Time, within string) string {
+	return u.Search(fmt.Sprintf(l.Query, at.UTC().Format("2006-01-02T15:04Z")) + within)
 }
 
 // Search returns the address of the jobs that a search finds. It is for searches

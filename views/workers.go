@@ -130,7 +130,7 @@ func workerStory(v store.WorkerView) []Phrase {
 		t.say("It is drained: it holds no job and claims none. It can be stopped.")
 	case store.WorkerStopped:
 		if w.StoppedHow == store.StoppedCutOff {
-			t.say("Its database was stopped in order at ", w.StoppedAt, " while it lived, so it could say nothing of its own end. It is there again with its next sign of life.")
+			t.say("Its database ended while it lived, and is last known to have run at ", w.StoppedAt, ": it could say nothing of its own end. It is there again with its next sign of life.")
 			break
 		}
 		t.say("It ended at ", w.StoppedAt)

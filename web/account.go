@@ -41,10 +41,11 @@ func (s *Server) makeFirst(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if wait > 0 {
-		return &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tries. Wait a little, then try again.", Retry: wait}
-	}
 	name, password := sent.Get(views.FieldName), sent.Get(views.FieldNewPassword)
+	if wait > 0 {
+		retryAfter(c, wait)
+		return page(c, http.StatusTooManyRequests, views.SetUp(views.SetUpPage{Frame: s.frame(c), Name: name, Code: sent.Get(views.FieldCode), Problem: tooManyTries(wait)}))
+	}
 	p, err := s.first(c, sent.Get(views.FieldCode), name, password)
 	if why := reasonOf(err); why != "" {
 		return page(c, http.StatusUnprocessableEntity, views.SetUp(views.SetUpPage{Frame: s.frame(c), Name: name, Code: sent.Get(views.FieldCode), Problem: why}))
@@ -113,7 +114,8 @@ func (s *Server) changePassword(c echo.Context) error {
 	case err != nil:
 		return err
 	case wait > 0:
-		return s.showAccount(c, http.StatusTooManyRequests, "Too many tries. Wait "+waitText(wait)+", then try again.")
+		retryAfter(c, wait)
+		return s.showAccount(c, http.StatusTooManyRequests, tooManyTries(wait))
 	case found.ID == 0 || found.ID != p.id:
 		return s.showAccount(c, http.StatusUnprocessableEntity, "That is not your password now.")
 	}

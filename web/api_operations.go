@@ -158,7 +158,7 @@ func (s *Server) apiChange(c echo.Context, a store.Action) error {
 	if err != nil {
 		return err
 	}
-	p := store.OperationParams{ID: id, Actor: s.actor(c)}
+	p := store.OperationParams{ID: id, Actor: s.actor(c), By: s.mandate(c)}
 	f := fields{"reason": text(&p.Reason), "seen": object(fields{"revision": exact(&p.Seen)})}
 	if a == store.ActionConfirm || a == store.ActionResume {
 		f["pace"], f["halt_above"] = integer(&p.Rules.Pace, 1, store.MaxPace), integer(&p.Rules.HaltAbove, 1, 99)

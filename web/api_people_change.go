@@ -34,7 +34,7 @@ func (s *Server) readSeen(c echo.Context, f fields) (store.SeenPerson, error) {
 	if err != nil {
 		return store.SeenPerson{}, err
 	}
-	who := store.SeenPerson{Name: of.Name}
+	who := store.SeenPerson{Name: of.Name, Elsewhere: s.proxyNamesAdmins()}
 	f["seen"] = object(fields{"revision": exact(&who.Revision)})
 	if err := readJSON(c, f); err != nil {
 		return store.SeenPerson{}, err

@@ -3,11 +3,16 @@ package web_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/web"
 )
 
 func TestTheAuditIsShownFilteredAndExportedWhole(t *testing.T) {
@@ -72,4 +77,53 @@ func TestTheAuditIsShownFilteredAndExportedWhole(t *testing.T) {
 	}
 	want(t, c.get("/audit/export?format=xml"), 422)
 	want(t, c.get("/audit/export?format=csv&job=x"), 422)
+}
+
+// The client reads nothing for a while, so that the server is in the middle: what
+// it sends is more than any buffer between the two holds.
+func TestALongExportEndsWithTheRight(t *testing.T) {
+	c := signing(t, func(cfg *web.Config) { cfg.Heartbeat = time.Nanosecond })
+	c.exec(`insert into fenceline.audit (actor, action, outcome, reason) select 'first', 'note', 'done', repeat('x', 1000) from generate_series(1, 14000)`)
+	demote := func() {
+		if _, err := c.store.SetPowers(c.ctx, "test", store.SeenPerson{Name: "operator"}, store.Powers{Role: store.RoleViewer}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disable := func() {
+		if _, err := c.store.Disable(c.ctx, "test", store.SeenPerson{Name: "operator"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signOut := func() { c.exec(`delete from fenceline.sign_ins`) }
+	for _, a := range []struct {
+		what, format string
+		lose         func()
+	}{{"demoted", "csv", demote}, {"disabled", "jsonl", disable}, {"signed out", "csv", signOut}, {"", "jsonl", func() {}}} {
+		c.exec(`delete from fenceline.people where name = 'operator'`)
+		c.person("operator", store.Powers{Role: store.RoleOperator})
+		r, err := http.NewRequestWithContext(c.ctx, "GET", c.url+"/audit/export?actor=first&format="+a.format, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who := c.as("operator")
+		r.Header.Set(who[0], who[1])
+		resp, err := c.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some := make([]byte, 100000)
+		if _, err := io.ReadFull(resp.Body, some); err != nil || resp.StatusCode != 200 {
+			t.Fatal(resp.StatusCode, err)
+		}
+		a.lose()
+		rest, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		lines := strings.Count(string(some)+string(rest), "\n")
+		if whole := lines >= 14000 && err == nil; whole != (a.what == "") {
+			t.Errorf("%s, %s: %d lines came, and then %v", a.what, a.format, lines, err)
+		}
+		if a.what != "" && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s, %s: a client takes it for whole: %v", a.what, a.format, err)
+		}
+	}
 }

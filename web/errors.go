@@ -76,7 +76,7 @@ func explain(err error) *problem {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &person):
-		return &problem{Status: http.StatusConflict, Code: string(store.ConflictChanged), Message: person.Error(), Person: &person.Person}
+		return &problem{Status: http.StatusConflict, Code: string(person.Why), Message: person.Error(), Person: &person.Person}
 	case errors.As(err, &incident):
 		return &problem{Status: http.StatusConflict, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
 	case errors.As(err, &operation):

@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,5 +146,50 @@ func TestEveryNumberOfHomeLeadsToTheJobsThatItCounts(t *testing.T) {
 	}
 	if page := c.get("/?at=" + at.Format("2006-01-02T15:04")).body; !strings.Contains(page, "No search finds what stood in a queue then") {
 		t.Error("the minute does not say which numbers are no list of jobs")
+	}
+}
+
+func TestEveryNumberOfAnIncidentAndOfAJobLeadsToTheJobsThatItCounts(t *testing.T) {
+	c := open(t)
+	at := time.Now().UTC().Add(-2 * time.Minute).Truncate(time.Minute)
+	for _, kind := range []string{"report", "report", "other"} {
+		c.enqueue(store.Request{Kind: kind, Queue: "mail"})
+	}
+	c.exec(`insert into fenceline.transitions (job_id, at, type, kind, queue, reason)
+		select n, $1::timestamptz + i * interval '7 seconds', t::fenceline.transition_type, k, 'mail', r
+		from (values (1, 1, 'report', 'expired', null), (1, 2, 'report', 'expired', null), (2, 3, 'report', 'expired', null), (3, 4, 'other', 'expired', null),
+		  (1, 5, 'report', 'rejected', 'superseded'), (1, 6, 'report', 'rejected', 'superseded'), (987654, 7, 'report', 'expired', null)) v (n, i, k, t, r)`, at)
+	found := store.Sighting{Rule: "expiry-spike", Scope: "kind report", Kind: "report", Severity: "high", What: "Leases expired.", N: 4, Search: "kind:report", Types: []store.Type{store.TypeExpired, store.TypeRejected}}
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{found}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually("the log is counted", func() bool {
+		_, err := c.store.Roll(c.ctx)
+		return err == nil && strings.Contains(c.get("/incidents/1").body, "4 expired")
+	})
+	c.numbered("/incidents/1")
+	page := c.get("/incidents/1").body
+	for said, jobs := range map[string]string{"4 expired": "1 2", "2 rejected": "1"} {
+		_, after, is := strings.Cut(page, ">"+said+"</span>")
+		link := linkToJobs.FindStringSubmatch(after)
+		if !is || link == nil || link[2] != "within the minute" {
+			t.Errorf("%s is followed by %q", said, link)
+			continue
+		}
+		href := html.UnescapeString(link[1])
+		var listed []string
+		for _, j := range want(t, c.get("/api/v1/jobs"+href[strings.Index(href, "?"):]), 200).json(t)["jobs"].([]any) {
+			listed = append(listed, j.(map[string]any)["id"].(string))
+		}
+		slices.Sort(listed)
+		if strings.Join(listed, " ") != jobs {
+			t.Errorf("%s leads to jobs %v, want %s: %s", said, listed, jobs, href)
+		}
+	}
+	if !strings.Contains(page, "as often as it happened to it, and also when it is gone") {
+		t.Error("the incident does not say what its numbers count")
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		c.numbered("/jobs/" + id)
 	}
 }

@@ -70,6 +70,20 @@ func TestAnIncidentIsTakenNotedAndResolvedOnItsPageAndByTheAPI(t *testing.T) {
 	if got := c.get("/incidents/1").body; !strings.Contains(got, "job 7 is terminated") || !strings.Contains(got, "looked at the host") || strings.Contains(got, `value="resolve"`) {
 		t.Error("the page of the resolved incident does not tell what was done, or offers to resolve it")
 	}
+	// What lingers does not move when it was found last.
+	last := c.get("/api/v1/incidents/1").json(t)
+	if _, err := c.store.Watch(c.ctx, []store.Sighting{found}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	now := c.get("/api/v1/incidents/1").json(t)
+	if now["found_at"] != last["found_at"] || now["found_at"].(string) > now["resolved_at"].(string) || now["state"] != "resolved" {
+		t.Errorf("found last at %v, and then at %v", last["found_at"], now["found_at"])
+	}
+	for _, path := range []string{"/incidents", "/incidents/1"} {
+		if shown := regexp.MustCompile(`Found last(">|</dt> ?<dd>)<time [^>]*data-show="(\w+)"`).FindStringSubmatch(c.get(path).body); shown == nil || shown[2] != "moment" {
+			t.Errorf("%s counts from when a resolved incident was found last: %q", path, shown)
+		}
+	}
 }
 
 // reports holds the reports of incident 1 to the document and to what they say.

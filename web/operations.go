@@ -123,6 +123,12 @@ func (s *Server) cancelOperation(c echo.Context) error {
 	return s.changeOperation(c, store.ActionCancel, views.FlashCancelled)
 }
 
+// mandate is on whose right a request has an operation carried on.
+func (s *Server) mandate(c echo.Context) store.Mandate {
+	who := s.who(c)
+	return store.Mandate{PersonID: who.id, TokenID: who.token}
+}
+
 // applyOperation makes a change; repeated says that the operation had been
 // confirmed before.
 func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.OperationParams) (repeated bool, err error) {
@@ -150,7 +156,7 @@ func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flas
 	if err != nil {
 		return err
 	}
-	p := store.OperationParams{ID: id, Actor: s.actor(c), Reason: sent.Get(views.FieldReason)}
+	p := store.OperationParams{ID: id, Actor: s.actor(c), By: s.mandate(c), Reason: sent.Get(views.FieldReason)}
 	if p.Seen, err = seen(sent.Get(views.FieldSeen)); err == nil {
 		if p.Rules.Pace, err = limitOf(views.FieldPace, sent.Get(views.FieldPace)); err == nil {
 			p.Rules.HaltAbove, err = limitOf(views.FieldHaltAbove, sent.Get(views.FieldHaltAbove))

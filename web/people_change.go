@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -68,7 +69,7 @@ func (s *Server) changeByForm(c echo.Context, done views.Flash, refused *views.P
 	if err != nil {
 		return err
 	}
-	who, err := seenPerson(of, sent)
+	who, err := s.seenPerson(of, sent)
 	if err == nil {
 		err = change(who, sent)
 	}
@@ -92,12 +93,18 @@ func (s *Server) backTo(c echo.Context, of store.Person, done views.Flash) error
 	return c.Redirect(http.StatusSeeOther, s.urls.Person(of.ID)+"?"+views.ParamDone+"="+string(done))
 }
 
-func seenPerson(of store.Person, sent url.Values) (store.SeenPerson, error) {
+func (s *Server) seenPerson(of store.Person, sent url.Values) (store.SeenPerson, error) {
 	revision, ok := parseID(sent.Get(views.FieldSeen))
 	if !ok {
 		return store.SeenPerson{}, &store.InvalidError{Field: views.FieldSeen, Message: "must be the revision of the account that you looked at"}
 	}
-	return store.SeenPerson{Name: of.Name, Revision: revision}, nil
+	return store.SeenPerson{Name: of.Name, Revision: revision, Elsewhere: s.proxyNamesAdmins()}, nil
+}
+
+// proxyNamesAdmins reports whether people without an account can be admins.
+func (s *Server) proxyNamesAdmins() bool {
+	p := s.cfg.SignIn.Proxied
+	return p != nil && slices.ContainsFunc(p.Grants, func(g Grant) bool { return g.Powers.Role == store.RoleAdmin })
 }
 
 // powersIn are the powers that a form gives.

@@ -172,6 +172,77 @@ func TestAnAdminChangesWhatPeopleMayDoAsTheySawIt(t *testing.T) {
 	}
 }
 
+func TestTwoAdminsWhoEndEachOtherLeaveOneWhoIsToldWhy(t *testing.T) {
+	d, c := readSpecification(t), signing(t)
+	program := access.NewToken()
+	c.person("ada", store.Powers{Role: store.RoleAdmin})
+	if err := c.store.AddToken(c.ctx, "test", "ada", "sync", store.Powers{Role: store.RoleAdmin}, time.Hour, access.Hash(program)); err != nil {
+		t.Fatal(err)
+	}
+	page := func(action string) func() answer {
+		admin, at := c.as("admin"), "/people/"+text(c.account("ada").ID)+"/"+action
+		sent := fields("seen", text(c.account("ada").Revision), "role", "viewer", "queues", "typed/queue", "name", "ada")
+		return func() answer { return c.post(at, sent, admin...) }
+	}
+	api := func(action, body string) func() answer {
+		at, seen := "/api/v1/people/"+text(c.account("admin").ID)+"/"+action, text(c.account("admin").Revision)
+		return func() answer {
+			return c.send("POST", at, `{"seen":{"revision":`+seen+`}`+body+`}`, "Authorization", "Bearer "+program, "Content-Type", "application/json")
+		}
+	}
+	// Both have passed every look at who they are before the first one is done.
+	together := func(first, second func() answer) (one, two answer) {
+		tx, err := c.owner.Begin(c.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(c.ctx, `select from fenceline.people for update`); err != nil {
+			t.Fatal(err)
+		}
+		var done [2]chan answer
+		for i, send := range []func() answer{first, second} {
+			done[i] = make(chan answer, 1)
+			go func() { done[i] <- send() }()
+			c.eventually("the change waits", func() bool {
+				var n int
+				err := tx.QueryRow(c.ctx, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).Scan(&n)
+				return err == nil && n == i+1
+			})
+		}
+		if err := tx.Rollback(c.ctx); err != nil {
+			t.Fatal(err)
+		}
+		return <-done[0], <-done[1]
+	}
+	// The page is first, and the program is refused.
+	for action, body := range map[string]string{"disable": ``, "powers": `,"role":"viewer"`} {
+		one, two := together(page("disable"), api(action, body))
+		want(t, one, 303)
+		refused := d.told(t, want(t, two, 409), "post", "/api/v1/people/{id}/"+action)["error"].(map[string]any)
+		if refused["code"] != "last_admin" || refused["person"].(map[string]any)["role"] != "admin" || !strings.HasPrefix(refused["message"].(string), "admin is the only admin") {
+			t.Errorf("%v", refused)
+		}
+		if _, err := c.store.Enable(c.ctx, "test", store.SeenPerson{Name: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The program is first, and the page says why not.
+	for _, action := range []string{"disable", "powers", "remove"} {
+		one, two := together(api("disable", ""), page(action))
+		want(t, one, 200)
+		body := want(t, two, 409).body
+		if !strings.Contains(body, "The only admin") || !strings.Contains(body, "ada is the only admin whose account is enabled") || strings.Contains(body, "Changed since you looked") {
+			t.Errorf("%s: %s", action, excerpt(body))
+		}
+		if action == "powers" && !strings.Contains(body, "typed/queue</textarea>") {
+			t.Error("what was chosen is lost")
+		}
+		if _, err := c.store.Enable(c.ctx, "test", store.SeenPerson{Name: "admin"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestATokenIsShownOnceAndRevokedAsSeen(t *testing.T) {
 	c := signing(t)
 	admin := c.as("admin")

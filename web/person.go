@@ -22,7 +22,7 @@ type person struct {
 	store.Powers
 	id      int64  // of an account; 0 for who has none here
 	session string // the hash of the token of the browser's session; empty without one
-	token   bool   // a program with a token of its own
+	token   int64  // of a program, which acts by one; 0 for a person
 }
 
 // local is who acts where nobody signs in.
@@ -44,7 +44,7 @@ func (s *Server) actor(c echo.Context) string { return s.who(c).name }
 func (s *Server) identify(c echo.Context) (person, error) {
 	p, err := s.proven(c)
 	r := c.Request()
-	if err != nil || p.name == "" || p.token || s.cfg.SignIn == nil {
+	if err != nil || p.name == "" || p.token != 0 || s.cfg.SignIn == nil {
 		return p, err
 	}
 	// Of a program that has a browser's cookie nobody knows which page sent it.

@@ -117,10 +117,14 @@ func (s *Server) metered(c echo.Context, p person) error {
 	if wait == 0 {
 		return nil
 	}
-	message := "Too many requests came from you. Wait " + waitText(wait) + ", then load this page again."
+	message, again := "Too many requests came from you.", "load this page again"
 	if changes {
-		message = "Too many requests came from you. Nothing was changed. Wait " + waitText(wait) + ", then load this page again: your browser sends the same once more."
+		message, again = message+" Nothing was changed.", again+": your browser sends the same once more"
 	}
+	if forPrograms(c) {
+		again = "send it again"
+	}
+	message += " Wait " + waitText(wait) + ", then " + again + "."
 	return &problem{Status: http.StatusTooManyRequests, Code: "too_many_requests", Message: message, Retry: wait}
 }
 

@@ -63,6 +63,9 @@ func TestWhoAsksTooMuchWaitsAndNobodyElseDoes(t *testing.T) {
 	if code, _ := full.fault(t); code != "too_many_requests" || full.header.Get("Retry-After") != "1" {
 		t.Errorf("%s, %v", code, full.header)
 	}
+	if !strings.Contains(full.body, "Nothing was changed. Wait a second, then send it again.") {
+		t.Errorf("a program is told what is for a browser: %s", full.body)
+	}
 	if got := len(c.refusalsIn()); got != 0 {
 		t.Errorf("%d entries of the audit say that somebody was too fast", got)
 	}

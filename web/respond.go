@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -61,7 +62,7 @@ func (s *Server) answer(c echo.Context, p *problem) {
 		return
 	}
 	if p.Retry > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.Retry.Seconds()))))
+		retryAfter(c, p.Retry)
 	}
 	var err error
 	switch {
@@ -76,6 +77,11 @@ func (s *Server) answer(c echo.Context, p *problem) {
 		s.cfg.Log.Error("answer", "request", c.Get(keyRequestID), "error", err)
 		c.String(p.Status, p.Message+"\n")
 	}
+}
+
+// retryAfter says in a header when it is worth trying again.
+func retryAfter(c echo.Context, wait time.Duration) {
+	c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
 func (s *Server) errorPage(c echo.Context, p *problem) (err error) {

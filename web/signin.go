@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -113,8 +114,8 @@ func (s *Server) enter(c echo.Context) error {
 	case err != nil:
 		return err
 	case wait > 0:
-		show.Problem = "Too many tries. Wait " + waitText(wait) + ", then try again."
-		c.Response().Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds()+1)))
+		show.Problem = tooManyTries(wait)
+		retryAfter(c, wait)
 		return page(c, http.StatusTooManyRequests, views.SignIn(show))
 	case p.ID == 0:
 		show.Problem = wrongSignIn
@@ -131,14 +132,20 @@ func (s *Server) enter(c echo.Context) error {
 	return s.goOn(c, p, show.Next, show.Kept)
 }
 
+// tooManyTries says how long whoever tried too often has to wait.
+func tooManyTries(wait time.Duration) string {
+	return "Too many tries. Wait " + waitText(wait) + ", then try again."
+}
+
+// waitText is a time to wait, of which Retry-After tells the same.
 func waitText(d time.Duration) string {
-	if d > 2*time.Minute {
-		return strconv.Itoa(int(d.Minutes())+1) + " minutes"
-	}
-	if d < time.Second {
+	switch {
+	case d > 2*time.Minute:
+		return strconv.Itoa(int(math.Ceil(d.Minutes()))) + " minutes"
+	case d <= time.Second:
 		return "a second"
 	}
-	return strconv.Itoa(int(d.Seconds())+1) + " seconds"
+	return strconv.Itoa(int(math.Ceil(d.Seconds()))) + " seconds"
 }
 
 // goOn leads a person who has just signed in to where they were going.

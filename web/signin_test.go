@@ -3,8 +3,10 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +167,22 @@ func TestTriesAreSlowedByAccountAndByAddress(t *testing.T) {
 	c.exec(`update fenceline.brakes set held_to = now() + interval '1 minute' where key like 'account:%'`)
 	want(t, c.post("/sign-in", fields("name", "viewer", "password", password)), 429)
 	want(t, c.post("/sign-in", fields("name", "admin", "password", password)), 303)
+	told := func(a answer, parts ...string) {
+		t.Helper()
+		after, err := strconv.Atoi(a.header.Get("Retry-After"))
+		if err != nil || after < 1 || after > 60 {
+			t.Errorf("to be tried again after %q", a.header.Get("Retry-After"))
+		}
+		for _, part := range append(parts, fmt.Sprintf("Wait %d seconds, then try again.", after)) {
+			if !strings.Contains(a.body, part) {
+				t.Errorf("it does not say %q: %s", part, excerpt(a.body))
+			}
+		}
+	}
+	// Changing the password is held as a sign-in is, and so are tokens that are none.
+	told(want(t, c.post("/account/password", fields("password", password, "new-password", "another four plain words"), c.as("viewer")...), 429), "Too many tries.")
+	c.exec(`insert into fenceline.brakes (key, tries, at, held_to) values ('token:127.0.0.1', 99, now(), now() + interval '1 minute')`)
+	told(want(t, c.send("GET", "/api/v1/jobs", "", "Authorization", "Bearer x"), 429), `"code":"too_many_tries"`)
 	c.exec(`update fenceline.brakes set held_to = now()`)
 	want(t, c.post("/sign-in", fields("name", "viewer", "password", password)), 303)
 	// Of an address, whatever the name; measured without the price of passwords.
@@ -279,6 +297,12 @@ func TestTheFirstAccountIsMadeOnceWithTheCode(t *testing.T) {
 			t.Errorf("%q: the code has to be typed again", bad)
 		}
 	}
+	c.exec(`update fenceline.brakes set tries = 99, held_to = now() + interval '1 minute'`)
+	held := want(t, make(code, "ada", password), 429)
+	if held.header.Get("Retry-After") == "" || !strings.Contains(held.body, "Too many tries. Wait "+held.header.Get("Retry-After")+" seconds, then try again.") || !strings.Contains(held.body, code) || !strings.Contains(held.body, `value="ada"`) {
+		t.Errorf("%v: %s", held.header, excerpt(held.body))
+	}
+	c.exec(`delete from fenceline.brakes`)
 	a := want(t, make(code, "ada", password), 303)
 	_, header := cookieOf(t, a)
 	if page := want(t, c.send("GET", "/account", "", header...), 200); !strings.Contains(page.body, "admin") {

@@ -24,7 +24,7 @@ func (s *Server) ofToken(c echo.Context) (person, error) {
 	if strings.EqualFold(scheme, "Bearer") && access.IsToken(token) {
 		t, err := s.cfg.Store.UseToken(ctx, access.Hash(token))
 		if err == nil {
-			return person{name: t.Actor(), Powers: t.Holds(), id: t.Person.ID, token: true}, nil
+			return person{name: t.Actor(), Powers: t.Holds(), id: t.Person.ID, token: t.ID}, nil
 		}
 		if !errors.Is(err, store.ErrNoToken) {
 			return person{}, err
@@ -35,7 +35,7 @@ func (s *Server) ofToken(c echo.Context) (person, error) {
 		return person{}, err
 	}
 	if wait > 0 {
-		return person{}, &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tokens that are not valid.", Retry: wait}
+		return person{}, &problem{Status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many tokens that are not valid came from your address. Wait " + waitText(wait) + ", then try again.", Retry: wait}
 	}
 	return person{}, nil
 }

@@ -29,14 +29,14 @@ type workersCmd struct {
 
 type queuesListCmd struct {
 	database
-	At string `name:"at" placeholder:"TIME" help:"What the queues looked like in a minute that is over, as 2026-01-31T03:12 in UTC, or 03:12 for the last one."`
+	At *string `name:"at" placeholder:"TIME" help:"What the queues looked like in a minute that is over, as 2026-01-31T03:12 in UTC, or 03:12 for the last one."`
 }
 
 // Run prints all queues and kinds.
 func (c *queuesListCmd) Run(ctx context.Context, a *app) error {
 	return c.with(ctx, a, func(st *store.Store) error {
-		if c.At != "" {
-			return printPast(ctx, a, st, c.At)
+		if c.At != nil {
+			return printPast(ctx, a, st, *c.At)
 		}
 		v, err := st.Queues(ctx)
 		if err != nil {

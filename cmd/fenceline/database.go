@@ -82,6 +82,12 @@ func (p place) open(ctx context.Context, how manner, cfg store.Config) (*session
 	if err != nil {
 		return nil, err
 	}
+	if p.server != nil { // what ran before may have ended without a word
+		if err := st.CutOffBefore(ctx); err != nil {
+			st.Close()
+			return nil, err
+		}
+	}
 	return &session{st, p}, nil
 }
 

@@ -144,6 +144,9 @@ func printOperation(a *app, v store.OperationView) error {
 		return a.printf("Nothing has been done. Begin with: fenceline operations confirm %d --seen %d --reason TEXT\n", o.ID, o.Revision)
 	}
 	fmt.Fprintf(a.out, "Confirmed by %s at %s: %s\n", oneLine(o.ConfirmedBy), timeText(o.ConfirmedAt), paragraph(o.Reason))
+	if o.ActsFor != o.ConfirmedBy {
+		fmt.Fprintf(a.out, "Carried on for %s, who resumed it.\n", oneLine(o.ActsFor))
+	}
 	if o.HaltReason != "" {
 		fmt.Fprintf(a.out, "Halted: %s.\n", o.HaltReason)
 	}

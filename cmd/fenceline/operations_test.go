@@ -63,6 +63,33 @@ func TestManyJobsAreActedOnFromTheCommandLineWithTheConsolesGuards(t *testing.T)
 	runWith(t, env, "", "operations", "show", "99").complains(t, exitRefused, "no operation 99")
 	kept := runWith(t, env, "", "operations", "preview", "requeue", "--search=-args.a:1", "--json").wants(t, exitOK).object(t)
 	same(t, "a search in args", kept["q"], nil)
+
+	ada, err := st.AddPerson(t.Context(), "test", "ada", store.Powers{Role: store.RoleAdmin}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := st.PreviewOperation(t.Context(), store.OperationRequest{Action: store.ActionRequeue, Actor: "ada", Ticked: []store.Ticked{{JobID: 1, Revision: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := st.ConfirmOperation(t.Context(), store.OperationParams{ID: o.ID, Seen: 1, Actor: "ada", Reason: "x", By: store.Mandate{PersonID: ada.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Disable(t.Context(), "test", store.SeenPerson{Name: "ada", Elsewhere: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.StepOperation(t.Context(), "w"); err != nil {
+		t.Fatal(err)
+	}
+	id := fmt.Sprint(o.ID)
+	if out := runWith(t, env, "", "operations", "show", id).wants(t, exitOK).out; !strings.Contains(out, "Halted: ada, who confirmed it, has an account that is disabled.") || !strings.Contains(out, "0 of 1 dealt with") {
+		t.Errorf("halted: %s", out)
+	}
+	resumed := runWith(t, env, "", "operations", "resume", id, "--reason", "still needed", "--json").wants(t, exitOK).object(t)
+	same(t, "resumed", fmt.Sprint(resumed["state"], resumed["halt_code"], resumed["confirmed_by"]), "running<nil>ada")
+	if out := runWith(t, env, "", "operations", "show", id).wants(t, exitOK).out; !strings.Contains(out, "Carried on for cli") {
+		t.Errorf("resumed: %s", out)
+	}
 }
 
 func TestQueuesKindsAndWorkersAreSetFromTheCommandLineWithTheConsolesGuards(t *testing.T) {

@@ -50,14 +50,26 @@ func TestAWorkerOutlivesTheServeWhoseDatabaseItShares(t *testing.T) {
 	same(t, "the serve's exit code", second.wait(), exitOK)
 	late.signal(syscall.SIGKILL)
 	late.wait()
-	list := runWith(t, env, "", "workers", "list", "--json").wants(t, exitOK).object(t)
-	cut := 0
-	for _, one := range list["workers"].([]any) {
-		if known := one.(map[string]any); known["stopped_how"] == "cut off" && known["status"] == "stopped" {
-			cut++
-		} else if known["status"] == "lost" {
-			t.Errorf("%v is lost", known["id"])
+	cut := func() (n int) {
+		list := runWith(t, env, "", "workers", "list", "--json").wants(t, exitOK).object(t)
+		for _, one := range list["workers"].([]any) {
+			if known := one.(map[string]any); known["stopped_how"] == "cut off" && known["status"] == "stopped" {
+				n++
+			} else if known["status"] == "lost" || known["status"] == "live" {
+				t.Errorf("%v is %v", known["id"], known["status"])
+			}
 		}
+		return n
 	}
-	same(t, "workers that are told to have been cut off", cut, 1)
+	same(t, "workers that are told to have been cut off", cut(), 1)
+	// Nor is one that is killed together with the database.
+	third, both := serve(t, env, "--workers", "0"), begin(t, env, "worker")
+	eventually(t, "one more worker", func() bool {
+		return strings.Contains(runWith(t, env, "", "workers", "list").wants(t, exitOK).out, "live")
+	})
+	for _, p := range []*process{third.process, both} {
+		p.signal(syscall.SIGKILL)
+		p.wait()
+	}
+	same(t, "workers that are told to have been cut off then", cut(), 2)
 }

@@ -77,6 +77,11 @@ func TestPeopleAndProgramsAreLetInByTheCommandLine(t *testing.T) {
 	ada := listed["people"].([]any)[0].(map[string]any)
 	same(t, "what ada may do", []any{ada["name"], ada["role"], ada["rights"], ada["queues"], ada["signs_in_with"], ada["signed_in_at"]}, "[ada operator [] [mail] password <nil>]")
 
+	runWith(t, env, goodPassword+"\n", "user", "add", "root", "--role", "admin").wants(t, exitOK)
+	for _, args := range [][]string{{"remove", "root"}, {"disable", "root"}, {"set", "root", "--role", "operator"}} {
+		runWith(t, env, "", append([]string{"user"}, args...)...).complains(t, exitRefused, "root is the only admin whose account is enabled: make somebody else an admin first")
+	}
+
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusts}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

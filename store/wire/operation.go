@@ -25,7 +25,9 @@ type Operation struct {
 	Reason      *string          `json:"reason"`
 	Pace        *int64           `json:"pace"`       // jobs a minute
 	HaltAbove   *int64           `json:"halt_above"` // percent
+	HaltCode    *string          `json:"halt_code"`
 	HaltReason  *string          `json:"halt_reason"`
+	ActsFor     *string          `json:"acts_for"` // who confirmed it, or resumed it last
 	Worker      *string          `json:"worker"`
 	SteppedAt   *string          `json:"stepped_at"`
 	FinishedAt  *string          `json:"finished_at"`
@@ -38,7 +40,8 @@ func OperationOf(o store.Operation) Operation {
 		Total: o.Total, Position: o.Position, Done: o.Done, Skipped: o.Skipped(), Looked: OrNull(o.Looked),
 		Words: o.Words, Q: OrNull(o.Filter), Search: idOrNull(o.Search), States: map[string]int64{}, Expected: map[string]int64{},
 		CreatedAt: Instant(o.CreatedAt), CreatedBy: o.CreatedBy, ConfirmedAt: InstantOrNull(o.ConfirmedAt), ConfirmedBy: OrNull(o.ConfirmedBy),
-		Reason: OrNull(o.Reason), Pace: OrNull(int64(o.Pace)), HaltAbove: OrNull(int64(o.HaltAbove)), HaltReason: OrNull(o.HaltReason),
+		Reason: OrNull(o.Reason), Pace: OrNull(int64(o.Pace)), HaltAbove: OrNull(int64(o.HaltAbove)), HaltCode: OrNull(string(o.HaltCode)), HaltReason: OrNull(o.HaltReason),
+		ActsFor: OrNull(o.ActsFor),
 		Worker: OrNull(o.Worker), SteppedAt: InstantOrNull(o.SteppedAt), FinishedAt: InstantOrNull(o.FinishedAt),
 	}
 	for s, n := range o.States {
