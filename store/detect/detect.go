@@ -130,4 +130,20 @@ func of(what store.Type) func(store.Minute) (string, bool) {
 	return func(m store.Minute) (string, bool) { return m.Kind, m.Type == what }
 }
 
+// counted tells a number of things, as "1 lease" or "7 leases".
+func counted(n int64, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return fmt.Sprintf("%d %s", n, one)
+}
+
+// was is the verb that goes with a number of things.
+func was(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/time.Minute)) }
