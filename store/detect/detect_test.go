@@ -67,6 +67,9 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 		if found == nil || found.Scope != c.scope || found.N != c.n || found.What == "" || found.Severity == "" {
 			t.Errorf("%s: %+v, want scope %q and %d", rule, found, c.scope, c.n)
 		}
+		if found != nil && rule == "refused-writes" && found.What != "1 late write of kind letter was refused within 15 minutes; none was accepted." {
+			t.Errorf("of one it says %q", found.What)
+		}
 		for _, f := range detect.Judge(c.not, detect.Defaults()) {
 			if f.Rule == rule {
 				t.Errorf("%s below its threshold: %+v", rule, f)
