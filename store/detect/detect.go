@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -144,6 +145,18 @@ func was(n int64) string {
 		return "was"
 	}
 	return "were"
+}
+
+// span is a time without what it has none of: "5m" and not "5m0s".
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/time.Minute)) }

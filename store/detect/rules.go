@@ -127,7 +127,7 @@ func backlog(f store.Facts, t Thresholds) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{Scope: "queue " + w.Queue, Queue: w.Queue, Severity: Medium, Search: "queue:" + quoted(w.Queue) + " state:available",
-			What: fmt.Sprintf("A job of queue %s has been due for more than %s and is not claimed.", w.Queue, objective)})
+			What: fmt.Sprintf("A job of queue %s has been due for more than %s and is not claimed.", w.Queue, span(objective))})
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func stuckJob(f store.Facts, t Thresholds) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{Scope: fmt.Sprintf("job %d", j.JobID), Kind: j.Kind, Queue: j.Queue, Severity: Medium, N: 1, Job: j.JobID, Search: fmt.Sprintf("id:%d", j.JobID),
-			What: fmt.Sprintf("Job %d of kind %s has been running for more than %s; results of its kind took %s on average.", j.JobID, j.Kind, limit.Round(time.Second), mean.Round(time.Millisecond))})
+			What: fmt.Sprintf("Job %d of kind %s has been running for more than %s; results of its kind took %s on average.", j.JobID, j.Kind, span(limit.Round(time.Second)), mean.Round(time.Millisecond))})
 	}
 	return out
 }
@@ -172,7 +172,7 @@ func countingBehind(f store.Facts, t Thresholds) []Finding {
 	if f.Behind <= t.Behind {
 		return nil
 	}
-	return []Finding{{Severity: Low, What: fmt.Sprintf("For more than %s nothing has counted the log.", t.Behind)}}
+	return []Finding{{Severity: Low, What: fmt.Sprintf("For more than %s nothing has counted the log.", span(t.Behind))}}
 }
 
 // quoted writes a name as the search language reads it.
