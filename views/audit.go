@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/fenceline/fenceline/store"
@@ -76,9 +77,19 @@ func (p AuditPage) export(format string) string {
 	return withQuery(p.URLs.At(RouteAuditExport), q)
 }
 
+// nothings are members of an object that say nothing, as who may act in all
+// queues has none. A quote within a text is escaped, so none of them matches one.
+var nothings = []*regexp.Regexp{
+	regexp.MustCompile(`, "[a-z_]+": (?:null|\[\])()`),
+	regexp.MustCompile(`^(\{)"[a-z_]+": (?:null|\[\])(?:, )?`),
+}
+
 // auditDetail writes what an entry holds beside its columns, for people.
 func auditDetail(e store.AuditEntry) string {
 	text := string(e.Detail)
+	for _, nothing := range nothings {
+		text = nothing.ReplaceAllString(text, "$1")
+	}
 	if text == "{}" {
 		return ""
 	}

@@ -42,11 +42,19 @@ type span struct {
 
 // text names the span; where the newest is not counted yet, it says so.
 func (s span) text() string {
-	text := "figures of the last " + Span(s.now.Sub(s.since).Round(time.Second))
+	text := "figures of the last " + looksBack(s.now.Sub(s.since).Round(time.Second))
 	if s.cut {
 		text += ", without the newest, which is not counted yet"
 	}
 	return text
+}
+
+// looksBack writes a time in whole minutes as "15 minutes", any other as a span.
+func looksBack(d time.Duration) string {
+	if d > 0 && d < time.Hour && d%time.Minute == 0 {
+		return Plural(int64(d/time.Minute), "minute")
+	}
+	return Span(d)
 }
 
 // nameID makes an id for an element from a user's text, which an id could not

@@ -124,7 +124,7 @@ func (l trendLine) change(t store.Trend) string {
 			before += l.Of(tick)
 		}
 	}
-	word := "as many as"
+	word := "unchanged from"
 	if now > before {
 		word = "up from"
 	} else if now < before {

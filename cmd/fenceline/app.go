@@ -50,8 +50,13 @@ func named(err error) error {
 		return err
 	}
 	name := strings.ReplaceAll(invalid.Field, "_", "-")
-	if strings.HasPrefix(name, "tags") {
+	switch {
+	case strings.HasPrefix(name, "tags"):
 		name = "tag"
+	case name == "q":
+		name = "search"
+	case name == "jobs":
+		name = "job"
 	}
 	if invalid.Field == "kind" {
 		return usagef("KIND: %s", invalid.Message)

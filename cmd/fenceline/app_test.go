@@ -2,11 +2,35 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func TestWhatFailedTwiceTheSameWayIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	err := errors.New("connect to the database:\n\t127.0.0.1:9: connection refused\n\t127.0.0.1:9: connection refused\n\t[::1]:9: connection refused")
 	same(t, "the sentence", oneSentence(err), "connect to the database: 127.0.0.1:9: connection refused; [::1]:9: connection refused")
+}
+
+func TestWhoMayNotMakeRolesIsToldWhichOneIsMissing(t *testing.T) {
+	t.Parallel()
+	for routine, want := range map[string]string{
+		"CreateRole":     "create role fenceline_runtime; grant fenceline_runtime to",
+		"aclcheck_error": "--owner-database-url",
+	} {
+		err := aboutOwner(fmt.Errorf("migrate: %w", &pgconn.PgError{Code: "42501", Message: "permission denied", Routine: routine}))
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is told as %q, without %q", routine, err, want)
+		}
+	}
+	other := errors.New("connection refused")
+	same(t, "another failure", aboutOwner(other), other)
+}
+
+func TestThingsAreCountedInWordsThatFit(t *testing.T) {
+	t.Parallel()
+	same(t, "the words", []string{counted(0, "job"), counted(1, "job"), counted(2, "job")}, []string{"0 jobs", "1 job", "2 jobs"})
 }

@@ -17,14 +17,14 @@ type cli struct {
 	Worker     workerCmd     `cmd:"" help:"Work jobs, without a console."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database's schema to this program's version."`
 	Enqueue    enqueueCmd    `cmd:"" help:"Store one job, or many from standard input."`
-	Jobs       jobsCmd       `cmd:"" help:"List jobs, show one, requeue or terminate it."`
+	Jobs       jobsCmd       `cmd:"" help:"List jobs, show one, and act on one."`
 	User       userCmd       `cmd:"" help:"Say who may sign in to the console, and what they may do."`
 	Token      tokenCmd      `cmd:"" help:"Make and remove tokens with which programs use the API."`
 	Operations operationsCmd `cmd:"" help:"Act on many jobs: preview, confirm, follow, pause, cancel."`
 	Queues     queuesCmd     `cmd:"" help:"Look at queues and kinds; pause, resume and limit them."`
 	Audit      auditCmd      `cmd:"" help:"List what people did, were refused and looked at; export it."`
 	Workers    workersCmd    `cmd:"" help:"Look at workers, and drain one."`
-	Incidents  incidentsCmd  `cmd:"" help:"What is wrong: record the log, and replay it against the rules."`
+	Incidents  incidentsCmd  `cmd:"" help:"Look at what is wrong, say who has it, and report on it."`
 	Verify     verifyCmd     `cmd:"" help:"Hold every job against its transitions, and both against the protocol's invariants."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at the database and its server, and say what an operator should do."`
 	Rollups    rollupsCmd    `cmd:"" help:"Make the counts of the log anew."`

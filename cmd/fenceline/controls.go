@@ -54,7 +54,7 @@ func printQueues(a *app, v store.Queues) error {
 		fmt.Fprintf(a.out, "Everything is paused by %s: %s\n\n", oneLine(v.All.Pause.By), oneLine(v.All.Pause.Reason))
 	}
 	for _, u := range v.Unhandled {
-		fmt.Fprintf(a.out, "No live worker claims kind %s in queue %s: %d jobs wait since %s.\n", oneLine(u.Kind), oneLine(u.Queue), u.Jobs, timeText(u.Oldest))
+		fmt.Fprintf(a.out, "No live worker claims kind %s in queue %s: %s, the oldest due since %s.\n", oneLine(u.Kind), oneLine(u.Queue), counted(u.Jobs, "job"), timeText(u.Oldest))
 	}
 	rows := make([][]string, 0, len(v.Queues)+len(v.Kinds))
 	for _, q := range v.Queues {
@@ -115,7 +115,7 @@ func (c *workersListCmd) Run(ctx context.Context, a *app) error {
 			rows[i] = []string{w.ID, string(w.Status), decimal(w.Held), fmt.Sprintf("%d/%d", w.Counts.Completed, w.Counts.Claimed), w.Version, timeText(w.SeenAt),
 				setText(w.Control, v.Now), decimal(w.Control.Revision)}
 		}
-		return printTable(a.out, []string{"ID", "STATUS", "HOLDS", "COMPLETED", "VERSION", "SEEN", "SET", "REVISION"}, rows)
+		return printTable(a.out, []string{"ID", "STATUS", "HOLDS", "COMPLETED/CLAIMED", "VERSION", "SEEN", "SET", "REVISION"}, rows)
 	})
 }
 

@@ -93,12 +93,19 @@ func (p place) open(ctx context.Context, how manner, cfg store.Config) (*session
 
 // migrate changes the schema, as its owner.
 func (p place) migrate(ctx context.Context) error {
-	err := store.Migrate(ctx, p.owner)
+	return aboutOwner(store.Migrate(ctx, p.owner))
+}
+
+// aboutOwner says what the role that migrates lacks.
+func aboutOwner(err error) error {
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "42501" {
-		return fmt.Errorf("%w; name a role that owns the schema with --owner-database-url (FENCELINE_OWNER_DATABASE_URL), or run `fenceline migrate` as one", err)
+	switch {
+	case !errors.As(err, &refused) || refused.Code != "42501":
+		return err
+	case refused.Routine == "CreateRole": // the text may be in any language
+		return fmt.Errorf("%w; make the role as an administrator, and try again: create role %[2]s; grant %[2]s to ROLE_THAT_MIGRATES", err, store.RuntimeRole)
 	}
-	return err
+	return fmt.Errorf("%w; name a role that owns the schema with --owner-database-url (FENCELINE_OWNER_DATABASE_URL), or run `fenceline migrate` as one", err)
 }
 
 // close gives the connections back and stops a server that was started here.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,7 +21,7 @@ const repository = "../.."
 func (r *reader) goRun(want string) {
 	r.t.Helper()
 	r.serving()
-	cmd := exec.Command(r.build())
+	cmd := exec.Command(r.build("build"))
 	cmd.Env, cmd.Dir = append(r.environ(), "DATABASE_URL="+r.ownerURL()), r.dir
 	p := beginCommand(r.t, cmd)
 	r.others = append(r.others, p)
@@ -40,9 +41,22 @@ func (r *reader) goRun(want string) {
 	}
 }
 
+// goTest runs the tests of the go blocks.
+func (r *reader) goTest() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.build("test", "-c", "-vet=off"))
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.fail("%v: %s", err, out)
+	}
+}
+
 // build compiles the go blocks as files of one program that lies in the module,
-// without touching the tree.
-func (r *reader) build() string {
+// without touching the tree. what is "build", or what compiles
+// its tests; vet would look for the files in the tree.
+func (r *reader) build(what ...string) string {
 	r.t.Helper()
 	root, err := filepath.Abs(repository)
 	if err != nil {
@@ -50,8 +64,11 @@ func (r *reader) build() string {
 	}
 	name := "docs/program_of_" + strings.TrimSuffix(filepath.Base(r.path), ".md")
 	files := map[string]string{}
-	for i, text := range r.program {
+	for i, text := range slices.Concat(r.program, r.tests) {
 		file := filepath.Join(r.dir, fmt.Sprintf("block_%d.go", i))
+		if i >= len(r.program) {
+			file = strings.TrimSuffix(file, ".go") + "_test.go"
+		}
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			r.fail("%v", err)
 		}
@@ -65,7 +82,7 @@ func (r *reader) build() string {
 		r.fail("%v", err)
 	}
 	binary := filepath.Join(r.dir, "program")
-	args := []string{"build", "-buildvcs=false", "-overlay", filepath.Join(r.dir, "overlay.json"), "-o", binary}
+	args := append(what, "-buildvcs=false", "-overlay", filepath.Join(r.dir, "overlay.json"), "-o", binary)
 	if raceDetector {
 		args = append(args, "-race") // what the tests were built with is built already
 	}

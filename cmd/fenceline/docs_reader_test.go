@@ -28,6 +28,7 @@ type reader struct {
 	data    string // of the private server
 	at      blocks.Block
 	program []string // the go blocks so far
+	tests   []string // and those of them that test it
 	console *process // serve
 	others  []*process
 	address string            // of the console
@@ -76,6 +77,11 @@ func (r *reader) run(b blocks.Block, want string) {
 	r.at = b
 	switch b.Lang {
 	case "go":
+		if strings.Contains(b.Text, "func Test") {
+			r.tests = append(r.tests, b.Text)
+			r.goTest()
+			return
+		}
 		r.program = append(r.program, b.Text)
 	case "sql":
 		r.compare(want, true, func() string { return r.sql(b.Text) })

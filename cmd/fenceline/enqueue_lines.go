@@ -216,7 +216,7 @@ func (b *bulk) explain(err error) error {
 	stored := "nothing was stored"
 	if b.counts.last > 0 {
 		stored = fmt.Sprintf("the lines up to %d are stored (%s, of which %d had been stored before), those behind it are not",
-			b.counts.last, jobs(b.counts.Enqueued+b.counts.Existing), b.counts.Existing)
+			b.counts.last, counted(b.counts.Enqueued+b.counts.Existing, "job"), b.counts.Existing)
 	}
 	var unknown *unknownError
 	if errors.As(err, &unknown) {
@@ -240,19 +240,12 @@ func (b *bulk) print(a *app, err error) error {
 		return nil
 	}
 	if b.counts.Existing > 0 {
-		return a.printf("Enqueued %s; %d had been stored before.\n", jobs(b.counts.Enqueued), b.counts.Existing)
+		return a.printf("Enqueued %s; %d had been stored before.\n", counted(b.counts.Enqueued, "job"), b.counts.Existing)
 	}
-	return a.printf("Enqueued %s.\n", jobs(b.counts.Enqueued))
+	return a.printf("Enqueued %s.\n", counted(b.counts.Enqueued, "job"))
 }
 
 // jobs counts jobs in words.
-func jobs(n int64) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return decimal(n) + " jobs"
-}
-
 type lineProblem struct {
 	Line    int    `json:"line,omitempty"`
 	Field   string `json:"field,omitempty"`

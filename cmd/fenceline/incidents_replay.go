@@ -90,7 +90,7 @@ func (a *app) tellEvents(all []detect.Event, transitions int) error {
 			return err
 		}
 	}
-	return a.printf("%d transitions, %d events.\n", transitions, len(events))
+	return a.printf("%s, %s.\n", counted(int64(transitions), "transition"), counted(int64(len(events)), "event"))
 }
 
 // ruleScope names a rule and what it speaks of, which may be everything.

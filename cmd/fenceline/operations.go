@@ -124,7 +124,7 @@ func printOperation(a *app, v store.OperationView) error {
 	if a.json {
 		return a.printJSON(wire.OperationViewOf(v))
 	}
-	fmt.Fprintf(a.out, "Operation %d: %s %d jobs: %s. It is %s (revision %d).\n", o.ID, o.Action, o.Total, oneLine(o.Words), o.State, o.Revision)
+	fmt.Fprintf(a.out, "Operation %d: %s %s: %s. It is %s (revision %d).\n", o.ID, o.Action, counted(o.Total, "job"), oneLine(o.Words), o.State, o.Revision)
 	var states []string
 	for _, s := range store.States {
 		if n := o.States[s]; n > 0 {

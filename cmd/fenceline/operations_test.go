@@ -23,6 +23,7 @@ func TestManyJobsAreActedOnFromTheCommandLineWithTheConsolesGuards(t *testing.T)
 	if !strings.Contains(shown, "terminate 5 jobs: kind is report. It is preview") || !strings.Contains(shown, "operations confirm 1 --seen 1") {
 		t.Errorf("the preview: %s", shown)
 	}
+	runWith(t, env, "", "operations", "preview", "terminate", "--search", "kind:nowhere").complains(t, exitUsage, "--search: selects no job")
 	runWith(t, env, "", "jobs", "requeue", "2", "--reason", "by hand").wants(t, exitOK)
 	first := runWith(t, env, "", "operations", "confirm", "1", "--reason", "duplicates", "--pace", "100000", "--json").wants(t, exitOK).object(t)
 	same(t, "its state", first["state"], "running")

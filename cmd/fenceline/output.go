@@ -94,5 +94,13 @@ func timeText(t time.Time) string {
 // clockText is timeText without the day.
 func clockText(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
+// counted tells a number of things, as "1 job" or "1200 jobs".
+func counted(n int64, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return decimal(n) + " " + one
+}
+
 // decimal is a number as text, as ids are written in JSON.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

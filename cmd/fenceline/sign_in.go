@@ -27,7 +27,7 @@ type signIn struct {
 	Issuer  string        `name:"oidc-issuer" env:"FENCELINE_OIDC_ISSUER" placeholder:"URL" group:"Sign-in" help:"The OpenID provider, as it names itself."`
 	Client  string        `name:"oidc-client" env:"FENCELINE_OIDC_CLIENT" placeholder:"ID" group:"Sign-in" help:"The client that the provider knows the console as."`
 	Secret  string        `name:"oidc-secret" env:"FENCELINE_OIDC_SECRET" placeholder:"SECRET" group:"Sign-in" help:"The client's secret. Better given by the environment: a command line is visible to others."`
-	Domains []string      `name:"oidc-domain" env:"FENCELINE_OIDC_DOMAIN" placeholder:"DOMAIN" group:"Sign-in" help:"Lets in whose verified address ends with exactly this domain. May be repeated."`
+	Domains []string      `name:"oidc-domain" env:"FENCELINE_OIDC_DOMAIN" placeholder:"DOMAIN" group:"Sign-in" help:"Lets in whose verified address has exactly this domain; without one, every domain. May be repeated."`
 	Claim   string        `name:"oidc-groups" env:"FENCELINE_OIDC_GROUPS" default:"groups" placeholder:"CLAIM" group:"Sign-in" help:"The claim that holds a person's groups."`
 	From    []string      `name:"proxy-from" env:"FENCELINE_PROXY_FROM" placeholder:"NETWORK" group:"Sign-in" help:"From where a proxy in front connects, as 10.0.0.5/32: what it says of its clients' addresses is believed and, with the way proxy, whom it names. Nobody else is. May be repeated."`
 	User    string        `name:"proxy-user" env:"FENCELINE_PROXY_USER" default:"X-Forwarded-User" placeholder:"HEADER" group:"Sign-in" help:"The header in which the proxy names the person."`

@@ -47,7 +47,7 @@ func aboutPerson(name string, err error) error {
 	var invalid *store.InvalidError
 	switch {
 	case errors.Is(err, store.ErrNoPerson):
-		return fmt.Errorf("there is nobody of the name %s who could be changed so; fenceline user list shows who there is", oneLine(name))
+		return fmt.Errorf("there is nobody of the name %s for whom this could be done; fenceline user list shows who there is", oneLine(name))
 	case errors.As(err, &invalid):
 		return usagef("%s: %s", invalid.Field, invalid.Message)
 	}

@@ -65,5 +65,5 @@ func printReport(a *app, r store.Report) error {
 	if err := printVerified(a, r.Background); err != nil {
 		return err
 	}
-	return a.printf("%d jobs, %d transitions, %d refused writes: %s (%s).\n", r.Jobs, r.Transitions, r.Refused, verdict, r.Took)
+	return a.printf("%s, %s, %s: %s (%s).\n", counted(r.Jobs, "job"), counted(r.Transitions, "transition"), counted(r.Refused, "refused write"), verdict, r.Took)
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -119,6 +120,34 @@ func sum(f store.Facts, back, from time.Duration, name func(store.Minute) (strin
 
 func of(what store.Type) func(store.Minute) (string, bool) {
 	return func(m store.Minute) (string, bool) { return m.Kind, m.Type == what }
+}
+
+// counted tells a number of things, as "1 lease" or "7 leases".
+func counted(n int64, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return fmt.Sprintf("%d %s", n, one)
+}
+
+// was is the verb that goes with a number of things.
+func was(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// span is a time without what it has none of: "5m" and not "5m0s".
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/time.Minute)) }

@@ -67,6 +67,14 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 		if found == nil || found.Scope != c.scope || found.N != c.n || found.What == "" || found.Severity == "" {
 			t.Errorf("%s: %+v, want scope %q and %d", rule, found, c.scope, c.n)
 		}
+		says := map[string]string{
+			"refused-writes":  "1 late write of kind letter was refused within 15 minutes; none was accepted.",
+			"backlog":         "A job of queue mail has been due for more than 5m and is not claimed.",
+			"counting-behind": "For more than 1m nothing has counted the log.",
+		}[rule]
+		if found != nil && says != "" && found.What != says {
+			t.Errorf("%s says %q, want %q", rule, found.What, says)
+		}
 		for _, f := range detect.Judge(c.not, detect.Defaults()) {
 			if f.Rule == rule {
 				t.Errorf("%s below its threshold: %+v", rule, f)

@@ -23,7 +23,7 @@ func brokenPromise(f store.Facts, _ Thresholds) []Finding {
 	}
 	v := b.Newest
 	return []Finding{{Severity: High, N: b.N, Job: v.JobID, Search: fmt.Sprintf("id:%d", v.JobID), Broken: true,
-		What: fmt.Sprintf("%d violations were found in the log, %d of them accepted writes of attempts without authority. Transition %d of job %d breaks %s: %s.", b.N, b.Stale, v.Transition, v.JobID, v.Invariant, v.Message)}}
+		What: fmt.Sprintf("%s %s found in the log, of which accepted writes of attempts without authority: %d. Transition %d of job %d breaks %s: %s.", counted(b.N, "violation"), was(b.N), b.Stale, v.Transition, v.JobID, v.Invariant, v.Message)}}
 }
 
 func expirySpike(f store.Facts, t Thresholds) []Finding {
@@ -32,7 +32,7 @@ func expirySpike(f store.Facts, t Thresholds) []Finding {
 		return nil
 	}
 	return []Finding{{Severity: High, N: all.n, Types: []store.Type{store.TypeExpired}, Search: "lost:>-15m",
-		What: fmt.Sprintf("%d leases expired within %s.", all.n, minutes(shortWindow))}}
+		What: fmt.Sprintf("%s expired within %s.", counted(all.n, "lease"), minutes(shortWindow))}}
 }
 
 // refusedWrites leaves out what operators caused: they know.
@@ -43,7 +43,7 @@ func refusedWrites(f store.Facts, t Thresholds) (out []Finding) {
 	for _, kind := range slices.Sorted(maps.Keys(late)) {
 		if n := late[kind].n; n >= t.Refusals {
 			out = append(out, Finding{Scope: "kind " + kind, Kind: kind, Severity: Medium, N: n, Types: []store.Type{store.TypeRejected},
-				Search: "late:>-15m kind:" + quoted(kind), What: fmt.Sprintf("%d late writes of kind %s were refused within %s; none was accepted.", n, kind, minutes(longWindow))})
+				Search: "late:>-15m kind:" + quoted(kind), What: fmt.Sprintf("%s of kind %s %s refused within %s; none was accepted.", counted(n, "late write"), kind, was(n), minutes(longWindow))})
 		}
 	}
 	return out
@@ -54,7 +54,7 @@ func crashLoop(f store.Facts, t Thresholds) (out []Finding) {
 		if l.Expiries >= t.Loops {
 			out = append(out, Finding{Scope: fmt.Sprintf("job %d", l.JobID), Kind: l.Kind, Queue: l.Queue, Severity: High, N: l.Expiries, Job: l.JobID,
 				Types: []store.Type{store.TypeExpired}, Search: fmt.Sprintf("id:%d", l.JobID),
-				What: fmt.Sprintf("Job %d of kind %s lost its lease %d times within an hour.", l.JobID, l.Kind, l.Expiries)})
+				What: fmt.Sprintf("Job %d of kind %s lost its lease %s within an hour.", l.JobID, l.Kind, counted(l.Expiries, "time"))})
 		}
 	}
 	return out
@@ -100,7 +100,7 @@ func newError(f store.Facts, t Thresholds) (out []Finding) {
 		}
 		out = append(out, Finding{Scope: "kind " + e.Kind + " error " + e.Fingerprint, Kind: e.Kind, Error: e.Fingerprint, Severity: Medium, N: e.N, Job: e.JobID, Types: []store.Type{store.TypeFailed},
 			Search: "kind:" + quoted(e.Kind) + " state:retryable,discarded",
-			What:   fmt.Sprintf("%d failures of kind %s with an error of a new sort, as on job %d.", e.N, e.Kind, e.JobID)})
+			What:   fmt.Sprintf("%s of kind %s with an error of a new sort, as on job %d.", counted(e.N, "failure"), e.Kind, e.JobID)})
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func backlog(f store.Facts, t Thresholds) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{Scope: "queue " + w.Queue, Queue: w.Queue, Severity: Medium, Search: "queue:" + quoted(w.Queue) + " state:available",
-			What: fmt.Sprintf("A job of queue %s has been due for more than %s and is not claimed.", w.Queue, objective)})
+			What: fmt.Sprintf("A job of queue %s has been due for more than %s and is not claimed.", w.Queue, span(objective))})
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func stuckJob(f store.Facts, t Thresholds) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{Scope: fmt.Sprintf("job %d", j.JobID), Kind: j.Kind, Queue: j.Queue, Severity: Medium, N: 1, Job: j.JobID, Search: fmt.Sprintf("id:%d", j.JobID),
-			What: fmt.Sprintf("Job %d of kind %s has been running for more than %s; results of its kind took %s on average.", j.JobID, j.Kind, limit.Round(time.Second), mean.Round(time.Millisecond))})
+			What: fmt.Sprintf("Job %d of kind %s has been running for more than %s; results of its kind took %s on average.", j.JobID, j.Kind, span(limit.Round(time.Second)), mean.Round(time.Millisecond))})
 	}
 	return out
 }
@@ -167,18 +167,14 @@ func lostWorkers(f store.Facts, t Thresholds) []Finding {
 	if len(names) > 3 {
 		names = append(names[:3], "…")
 	}
-	workers := "workers"
-	if n == 1 {
-		workers = "worker"
-	}
-	return []Finding{{Severity: Medium, N: n, What: fmt.Sprintf("%d %s went silent within an hour: %s.", n, workers, strings.Join(names, ", "))}}
+	return []Finding{{Severity: Medium, N: n, What: fmt.Sprintf("%s went silent within an hour: %s.", counted(n, "worker"), strings.Join(names, ", "))}}
 }
 
 func countingBehind(f store.Facts, t Thresholds) []Finding {
 	if f.Behind <= t.Behind {
 		return nil
 	}
-	return []Finding{{Severity: Low, What: fmt.Sprintf("For more than %s nothing has counted the log.", t.Behind)}}
+	return []Finding{{Severity: Low, What: fmt.Sprintf("For more than %s nothing has counted the log.", span(t.Behind))}}
 }
 
 // quoted writes a name as the search language reads it.

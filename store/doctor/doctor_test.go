@@ -65,7 +65,11 @@ func TestARoleThatMayNotActAsTheRuntimeRoleFails(t *testing.T) {
 	}
 	// The same role alone sees little, and says so instead of passing.
 	r = doctor.Examine(t.Context(), doctor.Config{URL: u.String()})
-	is(t, find(t, r, "visibility"), doctor.Warn)
+	f = find(t, r, "visibility")
+	is(t, f, doctor.Warn)
+	if want := "Grant pg_monitor to " + role; !strings.Contains(f.Advice, want) {
+		t.Errorf("the advice is %q, not %q", f.Advice, want)
+	}
 	is(t, find(t, r, "partitions"), doctor.Warn)
 }
 

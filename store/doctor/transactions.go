@@ -9,12 +9,15 @@ import (
 // visibility tells whether other sessions can be seen at all.
 func (e *exam) visibility(ctx context.Context) ([]Finding, error) {
 	const name = "visibility"
-	var sees bool
-	if err := e.conn.QueryRow(ctx, `select pg_has_role(current_user, 'pg_read_all_stats', 'usage')`).Scan(&sees); err != nil {
+	var (
+		sees bool
+		who  string
+	)
+	if err := e.conn.QueryRow(ctx, `select pg_has_role(current_user, 'pg_read_all_stats', 'usage'), current_user`).Scan(&sees, &who); err != nil {
 		return nil, err
 	}
 	if !sees {
-		return []Finding{warn(name, "Grant the role pg_monitor, or look again as the owner (--owner-database-url).",
+		return []Finding{warn(name, "Grant pg_monitor to "+who+", or look again as a role that has it (--owner-database-url).",
 			"Other roles' sessions cannot be seen, so the checks of transactions and snapshots miss them.")}, nil
 	}
 	return []Finding{ok(name, "Every session can be seen.")}, nil

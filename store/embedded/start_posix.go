@@ -81,7 +81,7 @@ func start(ctx context.Context, cfg Config, l layout) (_ *Server, err error) {
 	if err := s.createDatabase(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
-	s.log.Info("database server started", "dir", l.dir, "version", bins.version, "pid", s.PID())
+	s.log.Info("database server started", "dir", l.dir, "version", bins.version, "pid", s.PID(), "url", s.URL(Superuser, Superuser))
 	return s, nil
 }
 
