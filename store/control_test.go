@@ -3,19 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
 )
-
-// change is an operator's change, bound to what the control is now.
-func (f *fixture) change(scope store.Scope, name string) store.ControlParams {
-	f.t.Helper()
-	c := f.control(scope, name)
-	return store.ControlParams{Scope: scope, Name: name, Seen: &c.Revision, Actor: "oncall", Reason: "the disk is full"}
-}
 
 func (f *fixture) control(scope store.Scope, name string) store.Control {
 	f.t.Helper()
@@ -38,13 +30,6 @@ func (f *fixture) pause(scope store.Scope, name string) store.Control {
 func (f *fixture) resume(scope store.Scope, name string) {
 	f.t.Helper()
 	if _, err := f.Resume(f.ctx, f.change(scope, name)); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-func (f *fixture) limit(scope store.Scope, name string, l store.Limits) {
-	f.t.Helper()
-	if _, err := f.Limit(f.ctx, f.change(scope, name), l); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -219,167 +204,6 @@ func TestADrainedWorkerClaimsNoMore(t *testing.T) {
 	}
 }
 
-func TestNoMoreJobsRunAtOnceThanTheLimitSays(t *testing.T) {
-	f := open(t)
-	f.many(8, store.Request{})
-	f.limit(store.ScopeQueue, "default", store.Limits{Concurrency: 3})
-	got, held := f.take(2, "default", "report")
-	if len(got) != 2 || held.By != "" {
-		t.Fatalf("claimed %d, held %+v", len(got), held)
-	}
-	more, held := f.take(5, "default", "report")
-	if len(more) != 1 || held.By != store.HeldByConcurrency || held.Allowed != 1 || !held.Tight(1) {
-		t.Fatalf("claimed %d more, held %+v", len(more), held)
-	}
-	if got, held := f.take(5, "default", "report"); len(got) != 0 || !held.Full || !held.Tight(0) {
-		t.Fatalf("claimed %d beyond the limit, held %+v", len(got), held)
-	}
-	// Whatever ends an attempt gives its place back.
-	f.complete("w", got[0].Lease, `1`)
-	f.lapse(got[1].Lease.JobID)
-	if got, _ := f.take(5, "default", "report"); len(got) != 1 {
-		t.Fatalf("claimed %d: a lease that nobody has swept may still be at work", len(got))
-	}
-	f.expire()
-	f.operate(f.Terminate, more[0].Lease.JobID)
-	if got, _ := f.take(5, "default", "report"); len(got) != 2 {
-		t.Errorf("claimed %d", len(got))
-	}
-	// A limit that is lowered leaves what runs; one that is taken away limits nothing.
-	f.limit(store.ScopeQueue, "default", store.Limits{Concurrency: 1})
-	if n := value[int](f, "select count(*) from fenceline.jobs where state = 'running'"); n != 3 {
-		t.Errorf("%d run", n)
-	}
-	if got, _ := f.take(5, "default", "report"); len(got) != 0 {
-		t.Errorf("claimed %d", len(got))
-	}
-	f.limit(store.ScopeQueue, "default", store.Limits{})
-	if got, held := f.take(5, "default", "report"); len(got) != 3 || held.By != "" {
-		t.Errorf("claimed %d, held %+v", len(got), held)
-	}
-	f.consistent()
-}
-
-func TestAKindIsLimitedOverAllQueues(t *testing.T) {
-	f := open(t)
-	f.many(5, store.Request{Kind: "mail"})
-	f.many(5, store.Request{Kind: "mail", Queue: "slow"})
-	f.many(5, store.Request{Kind: "report"})
-	f.limit(store.ScopeKind, "mail", store.Limits{Concurrency: 3})
-	f.limit(store.ScopeQueue, "default", store.Limits{Concurrency: 6})
-	mails := 0
-	for range 4 {
-		for _, queue := range []string{"slow", "default"} {
-			got, _ := f.take(2, queue, "mail", "report")
-			for _, c := range got {
-				if c.Kind == "mail" {
-					mails++
-				}
-			}
-			if n := value[int](f, "select count(*) from fenceline.jobs where state = 'running' and kind = 'mail'"); n > 3 {
-				t.Fatalf("%d mails run", n)
-			}
-		}
-	}
-	running := value[int](f, "select count(*) from fenceline.jobs where state = 'running' and queue = 'default'")
-	if mails != 3 || running != 6 {
-		t.Errorf("%d mails claimed, %d of the queue default run", mails, running)
-	}
-}
-
-func TestNoMoreJobsAreClaimedInATimeThanTheRateSays(t *testing.T) {
-	f := open(t)
-	f.many(12, store.Request{})
-	f.many(2, store.Request{Kind: "mail"})
-	f.limit(store.ScopeQueue, "default", store.Limits{Rate: store.Rate{N: 5, Per: time.Hour}})
-	if got, held := f.take(3, "default", "report"); len(got) != 3 || held.By != "" {
-		t.Fatalf("claimed %d, held %+v", len(got), held)
-	}
-	// Half of the time passes for the first three.
-	f.exec("update fenceline.controls set spent_at = array(select t - interval '30 minutes' from unnest(spent_at) t)")
-	got, held := f.take(9, "default", "report")
-	if len(got) != 2 || held.By != store.HeldByRate || held.Allowed != 2 || held.Full {
-		t.Fatalf("claimed %d, held %+v", len(got), held)
-	}
-	// Giving a claim back does not give the rate back.
-	f.release("w", got[0].Lease, false)
-	none, held := f.take(9, "default", "report", "mail")
-	if len(none) != 0 || !held.Full || held.Again <= 29*time.Minute || held.Again > 30*time.Minute {
-		t.Fatalf("claimed %d, held %+v", len(none), held)
-	}
-	f.exec("update fenceline.controls set spent_at = array(select t - interval '30 minutes' from unnest(spent_at) t)")
-	if got, held := f.take(9, "default", "report"); len(got) != 3 || held.Full {
-		t.Errorf("claimed %d, held %+v", len(got), held)
-	}
-	// A longer time remembers what was claimed, as far as it is still known.
-	f.limit(store.ScopeQueue, "default", store.Limits{Rate: store.Rate{N: 6, Per: 2 * time.Hour}})
-	if got, _ := f.take(9, "default", "report"); len(got) != 1 {
-		t.Errorf("claimed %d", len(got))
-	}
-	f.consistent()
-}
-
-func TestTheBooksOfARateStayShort(t *testing.T) {
-	f := open(t)
-	f.limit(store.ScopeQueue, "default", store.Limits{Rate: store.Rate{N: 1000, Per: time.Hour}})
-	for i := range 100 {
-		f.exec("select fenceline.spend('{queue:default}', timestamptz '2026-11-03 14:00Z' + $1 * interval '1 second', '{report}')", i*100)
-	}
-	entries := value[int](f, "select cardinality(spent_at) from fenceline.controls")
-	spent := value[int](f, "select sum(n) from fenceline.controls, unnest(spent) n")
-	// 36 of them in the last hour, in entries of a twentieth of it that end with their last.
-	if entries > 21 || spent < 36 || spent > 37 {
-		t.Errorf("%d entries say %d claims", entries, spent)
-	}
-}
-
-func TestAChangeIsBoundToWhatWasSeenAndIsAudited(t *testing.T) {
-	f := open(t)
-	first := f.change(store.ScopeQueue, "mail")
-	if _, err := f.Pause(f.ctx, first, store.PauseEnd{}); err != nil {
-		t.Fatal(err)
-	}
-	var conflict *store.ControlConflictError
-	_, err := f.Limit(f.ctx, first, store.Limits{Concurrency: 5})
-	if !errors.As(err, &conflict) || conflict.Why != store.ConflictChanged || conflict.Seen != 0 || conflict.Control.Revision != 1 || conflict.Control.Pause.Reason == "" {
-		t.Fatalf("%v", err)
-	}
-	if !strings.Contains(conflict.Error(), `queue "mail" changed since you looked`) {
-		t.Errorf("it says %q", conflict)
-	}
-	if c := f.control(store.ScopeQueue, "mail"); c.Limits.Concurrency != 0 || c.Revision != 1 {
-		t.Errorf("%+v", c)
-	}
-	f.limit(store.ScopeQueue, "mail", store.Limits{Concurrency: 5, Rate: store.Rate{N: 100, Per: time.Minute}})
-	if c := f.control(store.ScopeQueue, "mail"); c.Pause.Reason == "" || c.Limits != (store.Limits{Concurrency: 5, Rate: store.Rate{N: 100, Per: time.Minute}}) {
-		t.Errorf("a limit changed the pause: %+v", c)
-	}
-	f.resume(store.ScopeQueue, "mail")
-	if c := f.control(store.ScopeQueue, "mail"); !c.Pause.At.IsZero() || c.Limits.Concurrency != 5 || c.Revision != 3 {
-		t.Errorf("a resume changed the limits: %+v", c)
-	}
-	got := value[[]string](f, `select array_agg(format('%s %s %s %s %s %s %s', actor, action, outcome, seen, revision, detail ->> 'control', coalesce(detail ->> 'rate', '-')) order by id)
-		from fenceline.audit where reason = 'the disk is full' and job_id is null`)
-	want := []string{
-		"oncall pause done 0 0 queue:mail -", "oncall limit changed 0 1 queue:mail -",
-		"oncall limit done 1 1 queue:mail 100", "oncall resume done 2 2 queue:mail -",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("audited\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestWithoutItsAuditEntryNoChangeHappens(t *testing.T) {
-	f := open(t)
-	f.exec("alter table fenceline.audit add constraint no_more check (action <> 'pause') not valid")
-	if c, err := f.Pause(f.ctx, f.change(store.ScopeAll, ""), store.PauseEnd{}); code(err) != "23514" {
-		t.Errorf("%+v %v", c, err)
-	}
-	if c := f.control(store.ScopeAll, ""); c.Revision != 0 || c.InForce() {
-		t.Errorf("%+v", c)
-	}
-}
-
 func TestAPauseThatWasAnsweredKnowsOfNoClaimUnderWay(t *testing.T) {
 	f := open(t)
 	f.many(1, store.Request{})
@@ -417,71 +241,5 @@ func TestAPauseThatWasAnsweredKnowsOfNoClaimUnderWay(t *testing.T) {
 	}
 	if got, _ := f.take(1, "default", "report"); len(got) != 0 {
 		t.Error("claimed after the pause")
-	}
-}
-
-func TestNamesOfEveryFormCanBeControlled(t *testing.T) {
-	f := open(t)
-	for _, name := range []string{"a/b", "100%", "%2f", "ä ö", "日本語 \u202e", "queue:mail", "'; drop table x; --", `\`, strings.Repeat("x", 200), strings.Repeat("é", 512), "?name=a&b#c", "{}", "all:", "*"} {
-		for _, scope := range []store.Scope{store.ScopeQueue, store.ScopeKind} {
-			r := store.Request{Kind: name, Queue: name}
-			f.enqueue(r)
-			f.pause(scope, name)
-			if got, _ := f.take(1, name, name); len(got) != 0 {
-				t.Errorf("%s %q: claimed while paused", scope, name)
-			}
-			f.resume(scope, name)
-			f.limit(scope, name, store.Limits{Concurrency: 1, Rate: store.Rate{N: 1, Per: time.Hour}})
-			f.enqueue(r)
-			if got, _ := f.take(2, name, name); len(got) != 1 {
-				t.Errorf("%s %q: claimed %d under a limit of one", scope, name, len(got))
-			}
-			f.limit(scope, name, store.Limits{})
-			f.take(5, name, name)
-			f.exec("update fenceline.jobs set state = 'completed', attempt_end = 'completed' where state = 'running'")
-		}
-	}
-}
-
-func TestBadChangesNameTheirField(t *testing.T) {
-	f := open(t)
-	revision, negative := int64(0), int64(-1)
-	good := store.ControlParams{Scope: store.ScopeQueue, Name: "mail", Seen: &revision, Actor: "oncall", Reason: "x"}
-	for field, change := range map[string]func(*store.ControlParams){
-		"scope":         func(p *store.ControlParams) { p.Scope = "jobs" },
-		"queue":         func(p *store.ControlParams) { p.Name = "" },
-		"name":          func(p *store.ControlParams) { p.Scope = store.ScopeAll },
-		"actor":         func(p *store.ControlParams) { p.Actor = "" },
-		"reason":        func(p *store.ControlParams) { p.Reason = " " },
-		"seen.revision": func(p *store.ControlParams) { p.Seen = &negative },
-		"kind":          func(p *store.ControlParams) { p.Scope, p.Name = store.ScopeKind, strings.Repeat("x", 1025) },
-	} {
-		p := good
-		change(&p)
-		var invalid *store.InvalidError
-		if _, err := f.Pause(f.ctx, p, store.PauseEnd{}); !errors.As(err, &invalid) || invalid.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-	for field, l := range map[string]store.Limits{
-		"concurrency": {Concurrency: -1}, "rate": {Rate: store.Rate{N: store.MaxRate + 1, Per: time.Minute}},
-		"per": {Rate: store.Rate{N: 1}},
-	} {
-		var invalid *store.InvalidError
-		if _, err := f.Limit(f.ctx, good, l); !errors.As(err, &invalid) || invalid.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-	for _, end := range []store.PauseEnd{{For: -1}, {For: 400 * 24 * time.Hour}} {
-		var invalid *store.InvalidError
-		if _, err := f.Pause(f.ctx, good, end); !errors.As(err, &invalid) || invalid.Field != "for" {
-			t.Errorf("%v: %v", end, err)
-		}
-	}
-	if _, err := f.Limit(f.ctx, store.ControlParams{Scope: store.ScopeAll, Seen: &revision, Actor: "x", Reason: "x"}, store.Limits{}); err == nil {
-		t.Error("everything was limited")
-	}
-	if n := value[int](f, "select count(*) from fenceline.controls"); n != 0 {
-		t.Errorf("%d controls were stored", n)
 	}
 }

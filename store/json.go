@@ -164,8 +164,8 @@ type walker struct {
 	path []string
 }
 
-func (w *walker) refuse(format string, args ...any) error {
-	return &InvalidError{strings.Join(w.path, ""), fmt.Sprintf(format, args...)}
+func (w *walker) refuse(message string) error {
+	return &InvalidError{strings.Join(w.path, ""), message}
 }
 
 func (w *walker) value() error {

@@ -14,7 +14,6 @@ const (
 	MaxTag      = 255     // bytes
 	MaxDepth    = 1000    // nesting of args and results
 	MaxAttempts = 1000000 // the largest retry budget
-	MaxBatch    = 1000    // members of one batch of a worker's verb
 	MaxBulk     = 50000   // jobs of one EnqueueMany
 
 	// DefaultAttempts is the retry budget of a job that names none.

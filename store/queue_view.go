@@ -119,15 +119,8 @@ type ControlChange struct {
 	Limits  Limits    // of a limit
 }
 
-// ControlChanges returns what was done, or refused, about one control: the
-// newest 50, newest first.
-func (s *Store) ControlChanges(ctx context.Context, scope Scope, name string) ([]ControlChange, error) {
-	if err := scope.Check(name); err != nil {
-		return nil, err
-	}
-	return controlChanges(ctx, s.pool, scope, name)
-}
-
+// controlChanges is what was done, or refused, about one control: the newest 50,
+// newest first.
 func controlChanges(ctx context.Context, q querier, scope Scope, name string) ([]ControlChange, error) {
 	rows, err := q.Query(ctx, `
 select a.at, a.actor, a.action, a.outcome, coalesce(a.reason, ''), (a.detail ->> 'until')::timestamptz,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -199,16 +200,20 @@ func (r *queueReading) running(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// waitingSQL goes from one queue to the next, and within each from one priority
-// to the next, along the index that claims use.
-const waitingSQL = `
+// waitingQueuesSQL begins a statement with the queues in which jobs wait, or with
+// the one that $1 names, one step in the index that claims use each.
+const waitingQueuesSQL = `
 with recursive waiting (queue) as (
   (select j.queue from fenceline.jobs j where j.state = 'available' and ($1::text = '' or j.queue = $1)
    order by j.queue limit 1)
   union all
   select (select j.queue from fenceline.jobs j where j.state = 'available' and j.queue > w.queue order by j.queue limit 1)
   from waiting w where w.queue is not null and $1 = ''
-), named as materialized (
+)`
+
+// waitingSQL goes from one queue to the next, and within each from one priority
+// to the next, along the index that claims use.
+const waitingSQL = waitingQueuesSQL + `, named as materialized (
   select w.queue from waiting w where w.queue is not null limit $2
 ), bound as materialized (
   select greatest(1000, least($3, $4 / greatest(count(*), 1))) as most from named
@@ -279,8 +284,8 @@ func (r *queueReading) page() Queues {
 		}
 		out.Kinds = append(out.Kinds, *k)
 	}
-	slices.SortFunc(out.Queues, func(a, b Queue) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(out.Kinds, func(a, b Kind) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(out.Queues, func(a, b Queue) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
 	if len(out.Queues) > maxQueues {
 		out.Queues, out.More = out.Queues[:maxQueues], true
 	}

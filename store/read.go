@@ -25,19 +25,8 @@ func (s *Store) Job(ctx context.Context, id int64) (Job, error) {
 	return job(ctx, s.pool, id)
 }
 
-// JobByKey returns the job that has this key of this kind. [ErrNotFound] when
-// there is none.
-func (s *Store) JobByKey(ctx context.Context, kind, key string) (Job, error) {
-	rows, err := s.pool.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.kind = $1 and j.key = $2`, kind, key)
-	return oneJob(rows, err)
-}
-
 func job(ctx context.Context, q querier, id int64) (Job, error) {
 	rows, err := q.Query(ctx, `select `+jobColumns+` from fenceline.jobs j where j.id = $1`, id)
-	return oneJob(rows, err)
-}
-
-func oneJob(rows pgx.Rows, err error) (Job, error) {
 	if err != nil {
 		return Job{}, fmt.Errorf("read a job: %w", err)
 	}

@@ -120,23 +120,20 @@ func dropLog(ctx context.Context, tx pgx.Tx) (bool, error) {
 	return false, errors.New("nothing was to be removed")
 }
 
-// Removed is what is no longer here because it was old.
-type Removed struct {
-	JobsBefore time.Time // jobs that had finished before it may be gone; zero when none is
-	LogBefore  time.Time // what the log held before it is gone; zero when nothing is
+// gone is what is no longer here because it was old.
+type gone struct {
+	jobsBefore time.Time // jobs that had finished before it may be gone; zero when none is
+	logBefore  time.Time // what the log held before it is gone; zero when nothing is
 }
 
-// Removed tells up to where jobs and the log have been removed.
-func (s *Store) Removed(ctx context.Context) (Removed, error) { return removed(ctx, s.pool) }
-
-func removed(ctx context.Context, q querier) (Removed, error) {
+func removed(ctx context.Context, q querier) (gone, error) {
 	rows, err := q.Query(ctx, "select r.jobs_before, r.log_before from fenceline.retention r where r.only_row")
 	if err != nil {
-		return Removed{}, fmt.Errorf("read what was removed: %w", err)
+		return gone{}, fmt.Errorf("read what was removed: %w", err)
 	}
-	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Removed, error) {
+	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (gone, error) {
 		var jobs, log *time.Time
 		err := row.Scan(&jobs, &log)
-		return Removed{orZero(jobs), orZero(log)}, err
+		return gone{orZero(jobs), orZero(log)}, err
 	})
 }

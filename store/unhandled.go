@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 )
-
-func compare(a, b string) int { return cmp.Compare(a, b) }
 
 // head is what waits first in a queue, of one kind.
 type head struct {
@@ -21,14 +18,7 @@ type head struct {
 
 // headsSQL looks at the first jobs of each queue. What no worker takes stays in
 // front, so that is where it is found.
-const headsSQL = `
-with recursive waiting (queue) as (
-  (select j.queue from fenceline.jobs j where j.state = 'available' and ($1::text = '' or j.queue = $1)
-   order by j.queue limit 1)
-  union all
-  select (select j.queue from fenceline.jobs j where j.state = 'available' and j.queue > w.queue order by j.queue limit 1)
-  from waiting w where w.queue is not null and $1 = ''
-)
+const headsSQL = waitingQueuesSQL + `
 select w.queue, f.kind, count(*), min(f.run_at)
 from (select w.queue from waiting w where w.queue is not null limit $2) w
 cross join lateral (

@@ -8,40 +8,8 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
-
-// AuditLine is an entry of the audit as the API and its exports show it.
-type AuditLine struct {
-	ID       string          `json:"id"`
-	At       time.Time       `json:"at"`
-	Actor    string          `json:"actor"`
-	Action   string          `json:"action"`
-	Outcome  string          `json:"outcome"`
-	JobID    *string         `json:"job_id"`
-	Seen     *int64          `json:"seen"`
-	Revision *int64          `json:"revision"`
-	Reason   *string         `json:"reason"`
-	Detail   json.RawMessage `json:"detail"`
-}
-
-// AuditLineOf is how an entry is shown to programs.
-func AuditLineOf(e store.AuditEntry) AuditLine {
-	out := AuditLine{ID: decimal(e.ID), At: e.At, Actor: e.Actor, Action: e.Action, Outcome: e.Outcome, Detail: e.Detail}
-	if e.JobID != 0 {
-		id := decimal(e.JobID)
-		out.JobID = &id
-	}
-	if e.Seen != 0 {
-		out.Seen = &e.Seen
-	}
-	if e.Revision != 0 {
-		out.Revision = &e.Revision
-	}
-	if e.Reason != "" {
-		out.Reason = &e.Reason
-	}
-	return out
-}
 
 // AuditWriter returns what writes pages of the audit in a format, [FormatCSV] or
 // [FormatLines]. In CSV a text that a spreadsheet would take for a formula has an
@@ -52,7 +20,7 @@ func AuditWriter(w io.Writer, format string) func([]store.AuditEntry) error {
 		lines.SetEscapeHTML(false)
 		return func(all []store.AuditEntry) error {
 			for _, e := range all {
-				if err := lines.Encode(AuditLineOf(e)); err != nil {
+				if err := lines.Encode(wire.AuditEntryOf(e)); err != nil {
 					return err
 				}
 			}

@@ -58,7 +58,7 @@ func NewChart(v store.JobView, o ChartOptions) Chart {
 	s := newScale(busy, plotLeft, plotRight)
 	c.From, c.To = s.span().from, s.span().to
 	c.Ticks, c.Folds = axisTicks(s), foldMarks(s)
-	c.placeNow(s, v, o)
+	c.placeNow(s, v)
 	y := c.Top + 6
 	for _, l := range lanes {
 		c.Lanes = append(c.Lanes, newLaneShape(l, s, v.Now, y, c.Compact))
@@ -167,7 +167,7 @@ func padded(p period) period {
 	return period{p.from.Add(-room), p.to.Add(room)}
 }
 
-func (c *Chart) placeNow(s scale, v store.JobView, o ChartOptions) {
+func (c *Chart) placeNow(s scale, v store.JobView) {
 	if v.Job.State.Terminal() || len(s.pieces) == 0 || v.Now.After(s.span().to) || v.Now.Before(s.span().from) {
 		return
 	}

@@ -35,7 +35,7 @@ const (
 	FlashSignOuts Flash = "sign-outs"
 	FlashRevoked  Flash = "revoked"
 	FlashAdded    Flash = "added"
-	FlashWord     Flash = "password"
+	FlashPassword Flash = "password"
 	FlashRemoved  Flash = "removed"
 )
 
@@ -67,7 +67,7 @@ var flashTexts = map[Flash]string{
 	FlashSignOuts: "Signed out there.",
 	FlashRevoked:  "Revoked. The token is not valid any more.",
 	FlashAdded:    "Added. They may sign in with the password that you gave, and change it on their own account’s page.",
-	FlashWord:     "Set. They are signed out everywhere; only the new password lets them in.",
+	FlashPassword: "Set. They are signed out everywhere; only the new password lets them in.",
 	FlashRemoved:  "Removed, with its sessions and tokens. What was recorded stays.",
 
 	FlashDrillBusy: "A drill is already running. This is its job.",

@@ -23,7 +23,7 @@ const runeWidth = 6.2 // px of a rune of the drawing's text, generously
 func textWidth(s string) float64 { return runeWidth * float64(utf8.RuneCountInString(s)) }
 
 // placeLabels writes beside, in and under a lane what fits.
-func (l *laneShape) placeLabels(s scale, now time.Time, compact bool) {
+func (l *laneShape) placeLabels(compact bool) {
 	l.Inside = l.insideText()
 	if l.Ahead.W > 0 && !compact {
 		l.labelAhead()

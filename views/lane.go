@@ -135,7 +135,7 @@ func newLaneShape(l store.Lane, s scale, now time.Time, y float64, compact bool)
 	}
 	if l.ClaimedAt.IsZero() {
 		shape.Diamonds = diamonds(l.Refused, s)
-		shape.placeLabels(s, now, compact)
+		shape.placeLabels(compact)
 		return shape
 	}
 	end := authorityEnd(l, now)
@@ -153,7 +153,7 @@ func newLaneShape(l store.Lane, s scale, now time.Time, y float64, compact bool)
 	}
 	shape.drawRenewals(s)
 	shape.Diamonds = diamonds(l.Refused, s)
-	shape.placeLabels(s, now, compact)
+	shape.placeLabels(compact)
 	return shape
 }
 

@@ -11,16 +11,16 @@ import (
 
 // The addresses of people and tokens, for admins.
 const (
-	RoutePeople        = "/people"
-	RoutePerson        = "/people/:id"
-	RoutePersonPowers  = "/people/:id/powers"    // POST
-	RoutePersonDisable = "/people/:id/disable"   // POST
-	RoutePersonEnable  = "/people/:id/enable"    // POST
-	RoutePersonSignIns = "/people/:id/sign-outs" // POST
-	RoutePersonTokens  = "/people/:id/tokens"    // POST
-	RoutePersonWord    = "/people/:id/password"  // POST
-	RoutePersonRemove  = "/people/:id/remove"    // POST
-	RouteTokenRemove   = "/tokens/:id/remove"    // POST
+	RoutePeople         = "/people"
+	RoutePerson         = "/people/:id"
+	RoutePersonPowers   = "/people/:id/powers"    // POST
+	RoutePersonDisable  = "/people/:id/disable"   // POST
+	RoutePersonEnable   = "/people/:id/enable"    // POST
+	RoutePersonSignIns  = "/people/:id/sign-outs" // POST
+	RoutePersonTokens   = "/people/:id/tokens"    // POST
+	RoutePersonPassword = "/people/:id/password"  // POST
+	RoutePersonRemove   = "/people/:id/remove"    // POST
+	RouteTokenRemove    = "/tokens/:id/remove"    // POST
 )
 
 // Their fields. A right has its own name.
@@ -54,7 +54,7 @@ type PersonPage struct {
 	Problem  *store.InvalidError        // or which field
 	Powers   url.Values                 // the form of powers as it was typed; nil for what holds
 	Token    url.Values                 // the form of a token, likewise
-	Word     bool                       // the problem is one of another password
+	Password bool                       // the problem is one of another password
 	Removing bool                       // the problem is one of a removal
 	Made     string                     // the token that was made just now
 	MadeAs   string

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/redact"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 const (
@@ -50,11 +52,11 @@ func (s *Server) apiEnqueue(c echo.Context) error {
 }
 
 func (s *Server) apiJob(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	job, err := s.whole(c, id)
@@ -62,6 +64,15 @@ func (s *Server) apiJob(c echo.Context) error {
 		return err
 	}
 	return sendJSON(c, http.StatusOK, job)
+}
+
+// wholeJob is a job with its payload, digit for digit as it is stored, and its
+// attempts.
+type wholeJob struct {
+	wire.Job
+	Args     json.RawMessage `json:"args"`
+	Result   json.RawMessage `json:"result"`
+	Attempts []wire.Attempt  `json:"attempts"`
 }
 
 // whole reads a job with its payload and attempts. The payload is read apart
@@ -83,7 +94,7 @@ func (s *Server) whole(c echo.Context, id int64) (wholeJob, error) {
 			return wholeJob{}, err
 		}
 		if now.Revision == view.Job.Revision || tries == 4 {
-			return wholeJob{jobJSON: jobOf(view.Job), Args: payload.Args, Result: payload.Result, Attempts: attemptsOf(view.History)}, nil
+			return wholeJob{Job: wire.JobOf(view.Job), Args: payload.Args, Result: payload.Result, Attempts: wire.AttemptsOf(view.History)}, nil
 		}
 	}
 }
@@ -103,12 +114,12 @@ func (s *Server) payloadFor(c echo.Context, j store.Job) (store.Payload, error) 
 }
 
 type transitionsJSON struct {
-	Transitions []transitionJSON `json:"transitions"`
-	Next        *string          `json:"next"` // pass as after for newer ones; null when these reach to now
+	Transitions []wire.Transition `json:"transitions"`
+	Next        *string           `json:"next"` // pass as after for newer ones; null when these reach to now
 }
 
 func (s *Server) apiTransitions(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}
@@ -136,13 +147,10 @@ func (s *Server) apiTransitions(c echo.Context) error {
 }
 
 func transitionsPage(found []store.Transition, limit int) transitionsJSON {
-	out := transitionsJSON{Transitions: []transitionJSON{}}
+	var next *string
 	if len(found) > limit {
 		found = found[:limit]
-		out.Next = orNull(decimal(found[limit-1].ID))
+		next = wire.OrNull(decimal(found[limit-1].ID))
 	}
-	for _, t := range found {
-		out.Transitions = append(out.Transitions, transitionOf(t))
-	}
-	return out
+	return transitionsJSON{wire.TransitionsOf(found), next}
 }

@@ -4,17 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 func (s *Server) apiPause(c echo.Context) error  { return s.apiControl(c, store.ActionPause, false) }
 func (s *Server) apiResume(c echo.Context) error { return s.apiControl(c, store.ActionResume, false) }
 func (s *Server) apiLimit(c echo.Context) error  { return s.apiControl(c, store.ActionLimit, false) }
 func (s *Server) apiDrain(c echo.Context) error  { return s.apiControl(c, store.ActionDrain, true) }
+
 func (s *Server) apiUndrain(c echo.Context) error {
 	return s.apiControl(c, store.ActionResume, true)
 }
@@ -65,7 +66,7 @@ func (s *Server) apiControl(c echo.Context, action store.Action, ofWorker bool) 
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, controlOf(set, now))
+	return sendJSON(c, http.StatusOK, wire.ControlOf(set, now))
 }
 
 // sentAs names the field that a client sent where the store names the scope.
@@ -113,81 +114,4 @@ func revision(into **int64) func(string, json.RawMessage) error {
 		*into = n
 		return nil
 	}
-}
-
-func unquoted(raw json.RawMessage) string {
-	if n := len(raw); n > 2 && raw[0] == '"' && raw[n-1] == '"' {
-		return string(raw[1 : n-1])
-	}
-	return string(raw)
-}
-
-func truth(into *bool) func(string, json.RawMessage) error {
-	return func(name string, raw json.RawMessage) error {
-		switch string(raw) {
-		case "true":
-			*into = true
-		case "false":
-		default:
-			return &store.InvalidError{Field: name, Message: "must be true or false"}
-		}
-		return nil
-	}
-}
-
-type controlJSON struct {
-	Scope       string     `json:"scope"`
-	Name        string     `json:"name"`
-	Revision    int64      `json:"revision"`
-	Paused      bool       `json:"paused"`
-	Pause       *pauseJSON `json:"pause"` // the last one, ended or not, until somebody resumes
-	Concurrency *int64     `json:"concurrency"`
-	Rate        *int64     `json:"rate"`
-	Per         *string    `json:"per"`
-}
-
-type pauseJSON struct {
-	At     string  `json:"at"`
-	Until  *string `json:"until"`
-	By     string  `json:"by"`
-	Reason string  `json:"reason"`
-}
-
-func controlOf(c store.Control, now time.Time) controlJSON {
-	out := controlJSON{
-		Scope: string(c.Scope), Name: c.Name, Revision: c.Revision, Paused: c.PausedAt(now),
-		Concurrency: orNullNumber(int64(c.Limits.Concurrency)), Rate: orNullNumber(int64(c.Limits.Rate.N)), Per: orNullSpan(c.Limits.Rate.Per),
-	}
-	if !c.Pause.At.IsZero() {
-		out.Pause = &pauseJSON{At: instantText(c.Pause.At), Until: orNullTime(c.Pause.Until), By: c.Pause.By, Reason: c.Pause.Reason}
-	}
-	return out
-}
-
-func orNullSpan(d time.Duration) *string {
-	if d == 0 {
-		return nil
-	}
-	return orNull(d.String())
-}
-
-type changeJSON struct {
-	At          string  `json:"at"`
-	Actor       string  `json:"actor"`
-	Action      string  `json:"action"`
-	Outcome     string  `json:"outcome"`
-	Reason      string  `json:"reason"`
-	Until       *string `json:"until"`
-	Concurrency *int64  `json:"concurrency"`
-	Rate        *int64  `json:"rate"`
-	Per         *string `json:"per"`
-}
-
-func changesOf(all []store.ControlChange) []changeJSON {
-	out := []changeJSON{}
-	for _, c := range all {
-		out = append(out, changeJSON{instantText(c.At), c.Actor, string(c.Action), c.Outcome, c.Reason, orNullTime(c.Until),
-			orNullNumber(int64(c.Limits.Concurrency)), orNullNumber(int64(c.Limits.Rate.N)), orNullSpan(c.Limits.Rate.Per)})
-	}
-	return out
 }

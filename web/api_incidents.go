@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -41,9 +42,9 @@ type incidentJSON struct {
 func incidentOf(i store.Incident) incidentJSON {
 	return incidentJSON{
 		ID: decimal(i.ID), Revision: i.Revision, State: string(i.State), Severity: i.Severity, Rule: i.Rule, Scope: i.Scope, What: i.What, N: i.N,
-		Q: orNull(i.JobsSearch()), Owner: orNull(i.Owner), OwnedUntil: orNullTime(i.OwnedUntil), SnoozedUntil: orNullTime(i.SnoozedUntil),
-		OpenedAt: instantText(i.OpenedAt), FoundAt: instantText(i.FoundAt), ResolvedAt: orNullTime(i.ResolvedAt), Reopened: i.Reopened,
-		JobsSince: orNullTime(i.JobsSince), MergedInto: orNullNumberText(i.MergedInto),
+		Q: wire.OrNull(i.JobsSearch()), Owner: wire.OrNull(i.Owner), OwnedUntil: wire.InstantOrNull(i.OwnedUntil), SnoozedUntil: wire.InstantOrNull(i.SnoozedUntil),
+		OpenedAt: wire.Instant(i.OpenedAt), FoundAt: wire.Instant(i.FoundAt), ResolvedAt: wire.InstantOrNull(i.ResolvedAt), Reopened: i.Reopened,
+		JobsSince: wire.InstantOrNull(i.JobsSince), MergedInto: wire.DecimalOrNull(i.MergedInto),
 	}
 }
 
@@ -82,7 +83,7 @@ func incidentOperationOf(o store.IncidentOperation) *incidentOperationJSON {
 	if o.ID == 0 {
 		return nil
 	}
-	return &incidentOperationJSON{decimal(o.ID), string(o.Does), o.Total, o.DealtWith, o.Changed, orNullNumber(int64(o.Pace))}
+	return &incidentOperationJSON{decimal(o.ID), string(o.Does), o.Total, o.DealtWith, o.Changed, wire.OrNull(int64(o.Pace))}
 }
 
 type incidentViewJSON struct {
@@ -90,11 +91,11 @@ type incidentViewJSON struct {
 	Timeline []incidentLineJSON `json:"timeline"` // oldest first
 	Similar  []incidentJSON     `json:"similar"`
 	Merged   []incidentJSON     `json:"merged"`  // the incidents that are part of it
-	Touched  countJSON          `json:"touched"` // the jobs of its evidence
+	Touched  wire.Count         `json:"touched"` // the jobs of its evidence
 }
 
 func (s *Server) apiIncidents(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Incidents(c.Request().Context())
@@ -119,7 +120,7 @@ func (s *Server) apiIncident(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Incident(c.Request().Context(), id)
@@ -127,10 +128,10 @@ func (s *Server) apiIncident(c echo.Context) error {
 		return err
 	}
 	out := incidentViewJSON{incidentJSON: incidentOf(v.Incident), Timeline: []incidentLineJSON{}, Similar: incidentsOf(v.Similar),
-		Merged: incidentsOf(v.Merged), Touched: countJSON{v.Touched.N, v.Touched.Capped}}
+		Merged: incidentsOf(v.Merged), Touched: wire.Count(v.Touched)}
 	for _, l := range v.Line {
-		out.Timeline = append(out.Timeline, incidentLineJSON{At: instantText(l.At), Of: orNullNumberText(l.Of), Action: orNull(string(l.Action)), Actor: orNull(l.Actor),
-			Reason: orNull(l.Reason), Until: orNullTime(l.Until), Type: orNull(string(l.Type)), N: orNullNumber(l.N),
+		out.Timeline = append(out.Timeline, incidentLineJSON{At: wire.Instant(l.At), Of: wire.DecimalOrNull(l.Of), Action: wire.OrNull(string(l.Action)), Actor: wire.OrNull(l.Actor),
+			Reason: wire.OrNull(l.Reason), Until: wire.InstantOrNull(l.Until), Type: wire.OrNull(string(l.Type)), N: wire.OrNull(l.N),
 			Operation: incidentOperationOf(l.Operation)})
 	}
 	return sendJSON(c, http.StatusOK, out)

@@ -7,16 +7,9 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/search"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
-
-type pageJSON struct {
-	Jobs   []jobJSON `json:"jobs"`
-	Order  string    `json:"order"`
-	Next   *string   `json:"next"`   // pass as after for what follows; null at the end
-	Prev   *string   `json:"prev"`   // pass as before for what comes before; null at the beginning
-	Looked *int64    `json:"looked"` // the search stopped after so many jobs, and next goes on; null when it did not
-}
 
 func (s *Server) apiList(c echo.Context) error {
 	q, err := query(c, views.ParamSearch, views.ParamKept, views.ParamState, views.ParamKind, views.ParamQueue, views.ParamKey,
@@ -39,12 +32,7 @@ func (s *Server) apiList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := pageJSON{Jobs: make([]jobJSON, len(p.Jobs)), Order: string(p.Order),
-		Next: orNull(p.Next.String()), Prev: orNull(p.Prev.String()), Looked: orNullNumber(int64(p.Bound))}
-	for i, j := range p.Jobs {
-		out.Jobs[i] = jobOf(j)
-	}
-	return sendJSON(c, http.StatusOK, out)
+	return sendJSON(c, http.StatusOK, wire.PageOf(p))
 }
 
 type searchJSON struct {

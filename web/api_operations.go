@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -22,100 +23,23 @@ const (
 	routeAPICancelOp   = "/api/v1/operations/:id/cancel"
 )
 
-// operationJSON is an operation as the API shows it.
-type operationJSON struct {
-	ID          string           `json:"id"`
-	Revision    int64            `json:"revision"`
-	State       string           `json:"state"`
-	Action      string           `json:"action"`
-	Total       int64            `json:"total"`
-	Position    int64            `json:"position"` // of them, dealt with
-	Done        int64            `json:"done"`
-	Skipped     int64            `json:"skipped"`
-	Looked      *int64           `json:"looked"` // the search stopped after so many jobs; null when it saw all
-	Words       string           `json:"words"`
-	Q           *string          `json:"q"`
-	Search      *string          `json:"search"`
-	States      map[string]int64 `json:"states"`
-	Expected    map[string]int64 `json:"expected"` // would be left alone, by why
-	CreatedAt   string           `json:"created_at"`
-	CreatedBy   string           `json:"created_by"`
-	ConfirmedAt *string          `json:"confirmed_at"`
-	ConfirmedBy *string          `json:"confirmed_by"`
-	Reason      *string          `json:"reason"`
-	Pace        *int64           `json:"pace"`       // jobs a minute
-	HaltAbove   *int64           `json:"halt_above"` // percent
-	HaltReason  *string          `json:"halt_reason"`
-	Worker      *string          `json:"worker"`
-	SteppedAt   *string          `json:"stepped_at"`
-	FinishedAt  *string          `json:"finished_at"`
-}
-
-func operationOf(o store.Operation) operationJSON {
-	out := operationJSON{
-		ID: decimal(o.ID), Revision: o.Revision, State: string(o.State), Action: string(o.Action),
-		Total: o.Total, Position: o.Position, Done: o.Done, Skipped: o.Skipped(), Looked: orNullNumber(o.Looked),
-		Words: o.Words, Q: orNull(o.Filter), Search: orNullID(o.Search), States: map[string]int64{}, Expected: map[string]int64{},
-		CreatedAt: instantText(o.CreatedAt), CreatedBy: o.CreatedBy, ConfirmedAt: orNullTime(o.ConfirmedAt), ConfirmedBy: orNull(o.ConfirmedBy),
-		Reason: orNull(o.Reason), Pace: orNullNumber(int64(o.Pace)), HaltAbove: orNullNumber(int64(o.HaltAbove)), HaltReason: orNull(o.HaltReason),
-		Worker: orNull(o.Worker), SteppedAt: orNullTime(o.SteppedAt), FinishedAt: orNullTime(o.FinishedAt),
-	}
-	for s, n := range o.States {
-		out.States[string(s)] = n
-	}
-	for why, n := range o.Expected {
-		out.Expected[string(why)] = n
-	}
-	return out
-}
-
-type skipJSON struct {
-	JobID    string  `json:"job_id"`
-	Why      string  `json:"why"`
-	State    *string `json:"state"`
-	Seen     int64   `json:"seen"`
-	Revision *int64  `json:"revision"`
-	At       string  `json:"at"`
-}
-
 func (s *Server) apiOperations(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, _, err := s.cfg.Store.Operations(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Operations []operationJSON `json:"operations"`
-	}{make([]operationJSON, len(all))}
-	for i, o := range all {
-		out.Operations[i] = operationOf(o)
-	}
-	return sendJSON(c, http.StatusOK, out)
-}
-
-// apiOperationID is operationID for programs, which are told what is wrong with
-// the id.
-func apiOperationID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, &store.InvalidError{Field: "id", Message: "must be an operation's id: a whole number above 0"}
-	}
-	return id, nil
-}
-
-type operationViewJSON struct {
-	operationJSON
-	Sample []jobJSON `json:"sample"` // the first jobs of the snapshot, as they are now
+	return sendJSON(c, http.StatusOK, map[string]any{"operations": wire.OperationsOf(all)})
 }
 
 func (s *Server) apiOperation(c echo.Context) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	return s.sendOperation(c, http.StatusOK, id)
@@ -126,15 +50,11 @@ func (s *Server) sendOperation(c echo.Context, status int, id int64) error {
 	if err != nil {
 		return err
 	}
-	out := operationViewJSON{operationJSON: operationOf(v.Operation), Sample: make([]jobJSON, len(v.Sample))}
-	for i, j := range v.Sample {
-		out.Sample[i] = jobOf(j)
-	}
-	return sendJSON(c, status, out)
+	return sendJSON(c, status, wire.OperationViewOf(v))
 }
 
 func (s *Server) apiSkipped(c echo.Context) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}
@@ -159,15 +79,15 @@ func (s *Server) apiSkipped(c echo.Context) error {
 		return err
 	}
 	out := struct {
-		Skipped []skipJSON `json:"skipped"`
-		Next    *string    `json:"next"`
-	}{Skipped: []skipJSON{}}
+		Skipped []wire.Skip `json:"skipped"`
+		Next    *string     `json:"next"`
+	}{Skipped: []wire.Skip{}}
 	if len(found) > limit {
 		found = found[:limit]
-		out.Next = orNull(decimal(found[limit-1].JobID))
+		out.Next = wire.OrNull(decimal(found[limit-1].JobID))
 	}
 	for _, k := range found {
-		out.Skipped = append(out.Skipped, skipJSON{decimal(k.JobID), string(k.Why), orNull(string(k.State)), k.Seen, orNullNumber(k.Revision), instantText(k.At)})
+		out.Skipped = append(out.Skipped, wire.SkipOf(k))
 	}
 	return sendJSON(c, http.StatusOK, out)
 }
@@ -234,7 +154,7 @@ func (s *Server) apiCancelOp(c echo.Context) error { return s.apiChange(c, store
 // apiChange is an operator's change of an operation by a program. A confirmation
 // that had been made before is answered as success, and changes nothing.
 func (s *Server) apiChange(c echo.Context, a store.Action) error {
-	id, err := apiOperationID(c)
+	id, err := apiID(c, "an operation")
 	if err != nil {
 		return err
 	}
@@ -246,7 +166,7 @@ func (s *Server) apiChange(c echo.Context, a store.Action) error {
 	if err := readJSON(c, f); err != nil {
 		return err
 	}
-	if _, _, err := s.applyOperation(c.Request().Context(), a, p); err != nil {
+	if _, err := s.applyOperation(c.Request().Context(), a, p); err != nil {
 		return err
 	}
 	return s.sendOperation(c, http.StatusOK, id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fenceline/fenceline/events"
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // replayPage is how many transitions are read at once to bring a reader of the
@@ -19,7 +20,7 @@ const replayPage = 1000
 // that the reader has, or from the job's first. An id is a transition's: it
 // resumes here and nowhere else.
 func (s *Server) apiStream(c echo.Context) error {
-	id, err := apiID(c)
+	id, err := apiID(c, "a job")
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (f *follower) replay(ctx context.Context) error {
 func (f *follower) send(transitions []store.Transition) {
 	for _, t := range transitions {
 		if t.ID > f.after {
-			f.line.add(uint64(t.ID), encodeJSON(eventTransition, transitionOf(t)))
+			f.line.add(uint64(t.ID), encodeJSON(eventTransition, wire.TransitionOf(t)))
 			f.after = t.ID
 		}
 	}
@@ -164,7 +165,7 @@ func (f *follower) beat(ctx context.Context) []byte {
 	feed := f.server.cfg.Hub.Status()
 	b := beatJSON{Behind: !feed.Live, Reason: string(feed.Degraded)}
 	if now, err := f.server.clock.now(ctx); err == nil {
-		b.Now = instantText(now)
+		b.Now = wire.Instant(now)
 	}
 	return encodeJSON(eventBeat, b)
 }

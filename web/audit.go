@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -18,7 +19,7 @@ const routeAPIAudit = "/api/v1/audit"
 // audit is the page of what people did and looked at. A filter that cannot be
 // understood is shown as it was typed.
 func (s *Server) audit(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}
@@ -93,22 +94,14 @@ func (s *Server) apiAudit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Entries []views.AuditLine `json:"entries"`
-		Next    *string           `json:"next"`   // pass as after for older ones; null at the end
-		Looked  *int64            `json:"looked"` // the reading stopped after so many, and next goes on; null when it did not
-	}{[]views.AuditLine{}, orNullNumberText(p.Next), orNullNumber(p.Looked)}
-	for _, e := range p.Entries {
-		out.Entries = append(out.Entries, views.AuditLineOf(e))
-	}
-	return sendJSON(c, http.StatusOK, out)
+	return sendJSON(c, http.StatusOK, wire.AuditPageOf(p))
 }
 
 // exportAudit sends all that the filter selects, page by page, as it is read. An
 // export that cannot be read to its end is cut off, so that no client takes it
 // for whole.
 func (s *Server) exportAudit(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}

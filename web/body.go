@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxForm  = 4*store.MaxReason + 4<<10 // a reason whose bytes are all escaped, and a little more
-	maxOrder = 3*store.MaxArgs + maxForm // args whose bytes are all escaped, and the rest of the form
-	maxJSON  = store.MaxArgs + 256<<10
+	maxForm       = 4*store.MaxReason + 4<<10 // a reason whose bytes are all escaped, and a little more
+	maxActionForm = 3*store.MaxArgs + maxForm // args whose bytes are all escaped, and the rest of the form
+	maxJSON       = store.MaxArgs + 256<<10
 )
 
 // form reads a posted form. Fields in the address are not part of it, and a
@@ -43,7 +43,7 @@ func formError(err error) error {
 	if explain(err).Status == http.StatusRequestEntityTooLarge {
 		return err
 	}
-	return &problem{Status: 400, Code: "invalid_form", Message: "The form cannot be read."}
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_form", Message: "The form cannot be read."}
 }
 
 func expectType(r *http.Request, want string) error {

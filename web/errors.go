@@ -41,6 +41,21 @@ func (p *problem) Unwrap() error { return p.cause }
 // statusGone is what the log shows for a client that left before its answer.
 const statusGone = 499
 
+// absent are the errors that say there is no such thing, and how a person is told.
+var absent = []struct {
+	is      error
+	message string
+}{
+	{store.ErrNotFound, "There is no such job."},
+	{store.ErrNoVersion, "There is no such version of this job’s args, or it is kept no longer."},
+	{store.ErrNoOperation, "There is no such operation, or it ended more than 30 days ago."},
+	{store.ErrNoIncident, "There is no such incident."},
+	{store.ErrNoPerson, "There is no such account."},
+	{store.ErrNoToken, "There is no such token: it was revoked, or expired long ago."},
+	{store.ErrNoSearch, "There is no such search, or it is kept no longer."},
+	{store.ErrNoWorker, "There is no such worker: it never was, or it ended more than a week ago."},
+}
+
 // explain is the one table from errors to answers. What it does not know is a
 // fault of ours: 500, and the log has the details under the request's id.
 func explain(err error) *problem {
@@ -60,56 +75,49 @@ func explain(err error) *problem {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, store.ErrNotFound):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such job."}
-	case errors.Is(err, store.ErrNoVersion):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such version of this job’s args, or it is kept no longer."}
-	case errors.Is(err, store.ErrNoOperation):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such operation, or it ended more than 30 days ago."}
-	case errors.Is(err, store.ErrNoIncident):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such incident."}
-	case errors.Is(err, store.ErrNoPerson):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such account."}
-	case errors.Is(err, store.ErrNoToken):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such token: it was revoked, or expired long ago."}
 	case errors.As(err, &person):
-		return &problem{Status: 409, Code: string(store.ConflictChanged), Message: person.Error(), Person: &person.Person}
+		return &problem{Status: http.StatusConflict, Code: string(store.ConflictChanged), Message: person.Error(), Person: &person.Person}
 	case errors.As(err, &incident):
-		return &problem{Status: 409, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
+		return &problem{Status: http.StatusConflict, Code: string(incident.Why), Message: incident.Error(), Incident: &incident.Incident}
 	case errors.As(err, &operation):
-		return &problem{Status: 409, Code: string(operation.Why), Message: operation.Error(), Operation: &operation.Operation}
-	case errors.Is(err, store.ErrNoSearch):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such search, or it is kept no longer."}
+		return &problem{Status: http.StatusConflict, Code: string(operation.Why), Message: operation.Error(), Operation: &operation.Operation}
 	case errors.As(err, &syntax):
-		return &problem{Status: 422, Code: "invalid", Message: syntax.Error(), Field: "q"}
+		return &problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Message: syntax.Error(), Field: "q"}
 	case errors.As(err, &invalid):
-		return &problem{Status: 422, Code: "invalid", Message: invalid.Message, Field: invalid.Field}
+		return &problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Message: invalid.Message, Field: invalid.Field}
 	case errors.As(err, &key):
-		return &problem{Status: 409, Code: "key_conflict", Message: "belongs to job " + decimal(key.JobID) + ", which was enqueued by a different request", Field: "key"}
+		return &problem{Status: http.StatusConflict, Code: "key_conflict", Message: "belongs to job " + decimal(key.JobID) + ", which was enqueued by a different request", Field: "key"}
 	case errors.As(err, &conflict):
-		return &problem{Status: 409, Code: string(conflict.Why), Message: conflict.Error(), Field: conflict.Field, Job: &conflict.Job}
-	case errors.Is(err, store.ErrNoWorker):
-		return &problem{Status: 404, Code: "not_found", Message: "There is no such worker: it never was, or it ended more than a week ago."}
+		return &problem{Status: http.StatusConflict, Code: string(conflict.Why), Message: conflict.Error(), Field: conflict.Field, Job: &conflict.Job}
 	case errors.As(err, &control):
-		return &problem{Status: 409, Code: string(control.Why), Message: control.Error(), Control: &control.Control, At: control.At}
+		return &problem{Status: http.StatusConflict, Code: string(control.Why), Message: control.Error(), Control: &control.Control, At: control.At}
 	case errors.As(err, &tooLarge):
-		return &problem{Status: 413, Code: "too_large", Message: "The request's body is longer than " + decimal(tooLarge.Limit) + " bytes."}
+		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "The request's body is longer than " + decimal(tooLarge.Limit) + " bytes."}
 	case errors.Is(err, events.ErrClosed):
-		return &problem{Status: 503, Code: "closing", Message: "This process is shutting down; try again.", Retry: time.Second}
+		return &problem{Status: http.StatusServiceUnavailable, Code: "closing", Message: "This process is shutting down; try again.", Retry: time.Second}
 	case errors.Is(err, context.Canceled):
 		return &problem{Status: statusGone, Code: "gone", Message: "The client left before its answer was ready."}
 	case errors.As(err, &routed):
 		return explainRouted(routed)
 	}
+	for _, none := range absent {
+		if errors.Is(err, none.is) {
+			return notFound(none.message)
+		}
+	}
 	return explainDatabase(err)
+}
+
+func notFound(message string) *problem {
+	return &problem{Status: http.StatusNotFound, Code: "not_found", Message: message}
 }
 
 func explainRouted(err *echo.HTTPError) *problem {
 	switch err.Code {
 	case http.StatusNotFound:
-		return &problem{Status: 404, Code: "not_found", Message: "There is nothing at this address."}
+		return notFound("There is nothing at this address.")
 	case http.StatusMethodNotAllowed:
-		return &problem{Status: 405, Code: "method_not_allowed", Message: "This address does not accept this method."}
+		return &problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "This address does not accept this method."}
 	}
 	return internal(err)
 }
@@ -139,9 +147,9 @@ func explainRefusal(code string, err error) *problem {
 	case "57014", "55P03", "53200", "40001", "40P01":
 		return slow(err)
 	case "53100":
-		return &problem{Status: 503, Code: "database_full", Message: "The disk of the database is full. Nothing was changed.", Retry: 10 * time.Second, cause: err}
+		return &problem{Status: http.StatusServiceUnavailable, Code: "database_full", Message: "The disk of the database is full. Nothing was changed.", Retry: 10 * time.Second, cause: err}
 	case "42501":
-		return &problem{Status: 403, Code: "database_refuses", Message: "The role with which this process uses the database may not do that. Nothing was changed.", cause: err}
+		return &problem{Status: http.StatusForbidden, Code: "database_refuses", Message: "The role with which this process uses the database may not do that. Nothing was changed.", cause: err}
 	case "25006":
 		return away(err)
 	}
@@ -154,13 +162,13 @@ func explainRefusal(code string, err error) *problem {
 }
 
 func slow(err error) *problem {
-	return &problem{Status: 503, Code: "busy", Message: "The database took too long; try again, or ask for less.", Retry: 2 * time.Second, cause: err}
+	return &problem{Status: http.StatusServiceUnavailable, Code: "busy", Message: "The database took too long; try again, or ask for less.", Retry: 2 * time.Second, cause: err}
 }
 
 func away(err error) *problem {
-	return &problem{Status: 503, Code: "database_unavailable", Message: "The database cannot be reached or does not accept writes; try again.", Retry: 2 * time.Second, cause: err}
+	return &problem{Status: http.StatusServiceUnavailable, Code: "database_unavailable", Message: "The database cannot be reached or does not accept writes; try again.", Retry: 2 * time.Second, cause: err}
 }
 
 func internal(err error) *problem {
-	return &problem{Status: 500, Code: "internal", Message: "Something went wrong on our side. The log has the details under this request’s id.", cause: err}
+	return &problem{Status: http.StatusInternalServerError, Code: "internal", Message: "Something went wrong on our side. The log has the details under this request’s id.", cause: err}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -78,7 +79,7 @@ type noticeJSON struct {
 }
 
 func (s *Server) apiNotices(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	all, err := s.targets(c.Request().Context())
@@ -87,8 +88,8 @@ func (s *Server) apiNotices(c echo.Context) error {
 	}
 	out := make([]noticeJSON, len(all))
 	for n, t := range all {
-		out[n] = noticeJSON{Target: t.Target, Format: string(t.Format), Severity: string(t.Severity), Every: orNullSpan(t.Every),
-			ToldAt: orNullTime(t.Told.At), ToldBy: orNullNumberText(t.Told.Job)}
+		out[n] = noticeJSON{Target: t.Target, Format: string(t.Format), Severity: string(t.Severity), Every: wire.SpanOrNull(t.Every),
+			ToldAt: wire.InstantOrNull(t.Told.At), ToldBy: wire.DecimalOrNull(t.Told.Job)}
 		if t.Quiet != nil {
 			from, to := t.Quiet.Clock()
 			out[n].Quiet = &quietJSON{from, to, t.Quiet.Zone.String(), string(t.Quiet.Severity)}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/fenceline/fenceline/store"
@@ -28,7 +27,7 @@ func (s *Server) operations(c echo.Context) error {
 }
 
 func (s *Server) operation(c echo.Context) error {
-	id, err := operationID(c)
+	id, err := pathID(c, store.ErrNoOperation)
 	if err != nil {
 		return err
 	}
@@ -45,16 +44,6 @@ func (s *Server) operationPage(c echo.Context, id int64, status int, p views.Ope
 	}
 	p.Now = p.View.Now
 	return page(c, status, views.Operation(p))
-}
-
-// operationID reads an operation's id from the path. What cannot be an id is the
-// id of no operation.
-func operationID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, store.ErrNoOperation
-	}
-	return id, nil
 }
 
 // previewOperation takes the snapshot that the list's form asks for and leads to
@@ -108,21 +97,14 @@ func ticked(sent url.Values) ([]store.Ticked, error) {
 // selection reads a search, or the id of one that is kept.
 func (s *Server) selection(c echo.Context, r *store.OperationRequest, line, kept string) (err error) {
 	if kept != "" {
-		if r.Filter.Query, err = s.kept(c, kept); err == nil {
-			r.Search, err = uuid.Parse(kept)
-		}
-		if err == nil {
-			err = s.mayAsk(c, r.Filter.Query)
-		}
-		return err
-	}
-	if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {
+		r.Filter.Query, r.Search, err = s.kept(c, kept)
+	} else if r.Filter.Query, err = search.Parse(line); err == nil && r.Filter.Query.InArgs() {
 		err = &store.InvalidError{Field: views.ParamSearch, Message: "looks into args; keep the search first, by POST /api/v1/searches, and name it by its id"}
 	}
-	if err == nil {
-		err = s.mayAsk(c, r.Filter.Query)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.mayAsk(c, r.Filter.Query)
 }
 
 func (s *Server) confirmOperation(c echo.Context) error {
@@ -143,24 +125,24 @@ func (s *Server) cancelOperation(c echo.Context) error {
 
 // applyOperation makes a change; repeated says that the operation had been
 // confirmed before.
-func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.OperationParams) (o store.Operation, repeated bool, err error) {
+func (s *Server) applyOperation(ctx context.Context, a store.Action, p store.OperationParams) (repeated bool, err error) {
 	switch a {
 	case store.ActionConfirm:
-		return s.cfg.Store.ConfirmOperation(ctx, p)
+		_, repeated, err = s.cfg.Store.ConfirmOperation(ctx, p)
 	case store.ActionPause:
-		o, err = s.cfg.Store.PauseOperation(ctx, p)
+		_, err = s.cfg.Store.PauseOperation(ctx, p)
 	case store.ActionResume:
-		o, err = s.cfg.Store.ResumeOperation(ctx, p)
+		_, err = s.cfg.Store.ResumeOperation(ctx, p)
 	default:
-		o, err = s.cfg.Store.CancelOperation(ctx, p)
+		_, err = s.cfg.Store.CancelOperation(ctx, p)
 	}
-	return o, false, err
+	return repeated, err
 }
 
 // changeOperation is one change from a form: done, it leads back to the
 // operation; refused, it shows why, with what was typed.
 func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flash) error {
-	id, err := operationID(c)
+	id, err := pathID(c, store.ErrNoOperation)
 	if err != nil {
 		return err
 	}
@@ -176,7 +158,7 @@ func (s *Server) changeOperation(c echo.Context, a store.Action, done views.Flas
 	}
 	var repeated bool
 	if err == nil {
-		_, repeated, err = s.applyOperation(c.Request().Context(), a, p)
+		repeated, err = s.applyOperation(c.Request().Context(), a, p)
 	}
 	if err == nil {
 		if repeated {

@@ -32,7 +32,7 @@ func (s *Server) home(c echo.Context) error {
 }
 
 func (s *Server) job(c echo.Context) error {
-	id, err := pathID(c)
+	id, err := pathID(c, store.ErrNotFound)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package web
 
 import (
 	"math"
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,38 +22,44 @@ func parseID(text string) (int64, bool) {
 	return n, err == nil && n > 0 && decimal(n) == text
 }
 
-// pathID reads the job's id from a page's path. What cannot be an id is the id
-// of no job.
-func pathID(c echo.Context) (int64, error) {
+// pathID reads the id from a page's path. What cannot be an id is the id of
+// nothing: none is the error that says so.
+func pathID(c echo.Context, none error) (int64, error) {
 	id, ok := parseID(c.Param("id"))
 	if !ok {
-		return 0, store.ErrNotFound
+		return 0, none
 	}
 	return id, nil
 }
 
-// apiID is pathID for programs, which are told what is wrong with the id.
-func apiID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, &store.InvalidError{Field: "id", Message: "must be a job's id: a whole number from 1 to " + decimal(math.MaxInt64)}
-	}
-	return id, nil
+// apiID is pathID for programs, which are told what is wrong with the id of what
+// they name, as in "a job".
+func apiID(c echo.Context, of string) (int64, error) {
+	return pathID(c, &store.InvalidError{Field: "id", Message: "must be " + of + "'s id: a whole number from 1 to " + decimal(math.MaxInt64)})
 }
 
-// query reads the parameters of a request's address. Unlike a browser's form,
-// a program is told of a parameter that is unknown or given twice: known lists
-// those it may send, nil allows any.
-func query(c echo.Context, known ...string) (url.Values, error) {
+// anyQuery reads the parameters of a page's address. A page leaves alone what it
+// does not know: links gain parameters on their way.
+func anyQuery(c echo.Context) (url.Values, error) {
 	q, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return nil, &problem{Status: 400, Code: "invalid_query", Message: "The query after the question mark cannot be read; write every ';', '%' and '&' of a value as %3B, %25 and %26."}
+		return nil, &problem{Status: http.StatusBadRequest, Code: "invalid_query", Message: "The query after the question mark cannot be read; write every ';', '%' and '&' of a value as %3B, %25 and %26."}
 	}
-	if known == nil {
-		return q, nil
+	return q, nil
+}
+
+// query is anyQuery for programs: one is told of a parameter that is given twice
+// or is none of those that the address knows.
+func query(c echo.Context, known ...string) (url.Values, error) {
+	q, err := anyQuery(c)
+	if err != nil {
+		return nil, err
 	}
 	for name, values := range q {
-		if !contains(known, name) {
+		if len(known) == 0 {
+			return nil, &store.InvalidError{Field: printable(name), Message: "is not a parameter of this address; it has none"}
+		}
+		if !slices.Contains(known, name) {
 			return nil, &store.InvalidError{Field: printable(name), Message: "is not a parameter of this address; those are " + strings.Join(known, ", ")}
 		}
 		if len(values) > 1 {
@@ -59,15 +67,6 @@ func query(c echo.Context, known ...string) (url.Values, error) {
 		}
 	}
 	return q, nil
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // printable makes a client's name fit to be named in an answer.

@@ -14,7 +14,7 @@ import (
 // queues is the page of all queues, of the one that the query names, or of a
 // kind.
 func (s *Server) queues(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Server) kind(c echo.Context, name string) error {
 
 // workers is the page of all workers, or of the one that the query names.
 func (s *Server) workers(c echo.Context) error {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return err
 	}

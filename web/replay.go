@@ -28,7 +28,7 @@ func (s *Server) replayPage(c echo.Context, status int, p views.ReplayPage) (err
 
 // replay asks for a report.
 func (s *Server) replay(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	return s.replayPage(c, http.StatusOK, views.ReplayPage{})
@@ -106,7 +106,7 @@ func (s *Server) apiReplay(c echo.Context) error {
 	if err := expectType(c.Request(), "application/json"); err != nil {
 		return err
 	}
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	report, err := views.ReadIncidentReport(http.MaxBytesReader(c.Response(), c.Request().Body, maxReportForm))
@@ -118,5 +118,5 @@ func (s *Server) apiReplay(c echo.Context) error {
 	case errors.As(err, &invalid), errors.As(err, &large):
 		return err
 	}
-	return &problem{Status: 400, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
+	return &problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "The body could not be read to its end.", cause: err}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -98,14 +99,14 @@ func (s *Server) errorPage(c echo.Context, p *problem) (err error) {
 // errorBody is every error of the API.
 type errorBody struct {
 	Error struct {
-		Code      string         `json:"code"`
-		Message   string         `json:"message"`
-		Field     string         `json:"field,omitempty"`
-		Job       *jobJSON       `json:"job,omitempty"`
-		Control   *controlJSON   `json:"control,omitempty"`
-		Operation *operationJSON `json:"operation,omitempty"`
-		Incident  *incidentJSON  `json:"incident,omitempty"`
-		Person    *personJSON    `json:"person,omitempty"`
+		Code      string          `json:"code"`
+		Message   string          `json:"message"`
+		Field     string          `json:"field,omitempty"`
+		Job       *wire.Job       `json:"job,omitempty"`
+		Control   *wire.Control   `json:"control,omitempty"`
+		Operation *wire.Operation `json:"operation,omitempty"`
+		Incident  *incidentJSON   `json:"incident,omitempty"`
+		Person    *wire.Person    `json:"person,omitempty"`
 	} `json:"error"`
 }
 
@@ -113,15 +114,15 @@ func (p *problem) body() errorBody {
 	var b errorBody
 	b.Error.Code, b.Error.Message, b.Error.Field = p.Code, p.Message, p.Field
 	if p.Job != nil {
-		j := jobOf(*p.Job)
+		j := wire.JobOf(*p.Job)
 		b.Error.Job = &j
 	}
 	if p.Control != nil {
-		set := controlOf(*p.Control, p.At)
+		set := wire.ControlOf(*p.Control, p.At)
 		b.Error.Control = &set
 	}
 	if p.Operation != nil {
-		o := operationOf(*p.Operation)
+		o := wire.OperationOf(*p.Operation)
 		b.Error.Operation = &o
 	}
 	if p.Incident != nil {
@@ -129,7 +130,7 @@ func (p *problem) body() errorBody {
 		b.Error.Incident = &i
 	}
 	if p.Person != nil {
-		who := personOf(*p.Person)
+		who := wire.PersonOf(*p.Person)
 		b.Error.Person = &who
 	}
 	return b

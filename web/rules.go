@@ -44,7 +44,7 @@ var rules = map[string]rule{
 	"GET " + views.RouteJob:        look,
 	"POST " + views.RouteRequeue:   onJob,
 	"POST " + views.RouteTerminate: onJob,
-	"POST " + views.RouteAmend:     onJob, // other args need the right to reveal, another queue that one; see [Server.mayOrder]
+	"POST " + views.RouteAmend:     onJob, // other args need the right to reveal, another queue that one; see [Server.mayDo]
 	"POST " + views.RouteNote:      onJob,
 	"POST " + views.RouteDuplicate: onJob,
 	"POST " + views.RouteErase:     toErase,
@@ -95,29 +95,29 @@ var rules = map[string]rule{
 	"POST " + views.RoutePassword:   look,
 	"POST " + views.RouteEndSignIns: look,
 
-	"GET " + views.RoutePeople:         toPeople,
-	"POST " + views.RoutePeople:        toPeople,
-	"GET " + views.RoutePerson:         toPeople,
-	"POST " + views.RoutePersonPowers:  toPeople,
-	"POST " + views.RoutePersonDisable: toPeople,
-	"POST " + views.RoutePersonEnable:  toPeople,
-	"POST " + views.RoutePersonSignIns: toPeople,
-	"POST " + views.RoutePersonTokens:  toPeople,
-	"POST " + views.RoutePersonWord:    toPeople,
-	"POST " + views.RoutePersonRemove:  toPeople,
-	"POST " + views.RouteTokenRemove:   toPeople,
-	"GET " + routeAPIPeople:            toPeople,
-	"POST " + routeAPIPeople:           toPeople,
-	"GET " + routeAPIPerson:            toPeople,
-	"POST " + routeAPIPersonPowers:     toPeople,
-	"POST " + routeAPIPersonDisable:    toPeople,
-	"POST " + routeAPIPersonEnable:     toPeople,
-	"POST " + routeAPIPersonSignIns:    toPeople,
-	"POST " + routeAPIPersonTokens:     toPeople,
-	"POST " + routeAPIPersonWord:       toPeople,
-	"POST " + routeAPIPersonRemove:     toPeople,
-	"GET " + routeAPITokens:            toPeople,
-	"POST " + routeAPITokenRemove:      toPeople,
+	"GET " + views.RoutePeople:          toPeople,
+	"POST " + views.RoutePeople:         toPeople,
+	"GET " + views.RoutePerson:          toPeople,
+	"POST " + views.RoutePersonPowers:   toPeople,
+	"POST " + views.RoutePersonDisable:  toPeople,
+	"POST " + views.RoutePersonEnable:   toPeople,
+	"POST " + views.RoutePersonSignIns:  toPeople,
+	"POST " + views.RoutePersonTokens:   toPeople,
+	"POST " + views.RoutePersonPassword: toPeople,
+	"POST " + views.RoutePersonRemove:   toPeople,
+	"POST " + views.RouteTokenRemove:    toPeople,
+	"GET " + routeAPIPeople:             toPeople,
+	"POST " + routeAPIPeople:            toPeople,
+	"GET " + routeAPIPerson:             toPeople,
+	"POST " + routeAPIPersonPowers:      toPeople,
+	"POST " + routeAPIPersonDisable:     toPeople,
+	"POST " + routeAPIPersonEnable:      toPeople,
+	"POST " + routeAPIPersonSignIns:     toPeople,
+	"POST " + routeAPIPersonTokens:      toPeople,
+	"POST " + routeAPIPersonPassword:    toPeople,
+	"POST " + routeAPIPersonRemove:      toPeople,
+	"GET " + routeAPITokens:             toPeople,
+	"POST " + routeAPITokenRemove:       toPeople,
 
 	"GET " + routeHealth:  anybody,
 	"GET " + routeReady:   anybody,
@@ -204,7 +204,7 @@ func (s *Server) check(c echo.Context, r rule, p store.Powers) error {
 	case r.everywhere:
 		return forbidden(keptByQueue, "You may act in some queues only, and this reaches further.")
 	case r.ofJob:
-		id, err := pathID(c)
+		id, err := pathID(c, store.ErrNotFound)
 		if err != nil {
 			return err
 		}

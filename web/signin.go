@@ -216,7 +216,7 @@ func localPath(text string) string {
 }
 
 // notKept are the forms that are never sent again for somebody.
-var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RoutePersonWord, views.RouteProvider}
+var notKept = []string{views.RouteSignIn, views.RouteSignOut, views.RouteSetUp, views.RoutePassword, views.RouteEndSignIns, views.RoutePersonPassword, views.RouteProvider}
 
 // keptIn reads the form that a sign-in carries. One that is not for an address
 // of the console that takes forms is dropped.

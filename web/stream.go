@@ -48,7 +48,7 @@ func (s *Server) stream(c echo.Context) error {
 // asked reads the topics and the position of a stream. What the browser
 // remembers from the stream itself comes before what the page began with.
 func (s *Server) asked(c echo.Context) (topics []string, after string, err error) {
-	q, err := query(c)
+	q, err := anyQuery(c)
 	if err != nil {
 		return nil, "", err
 	}

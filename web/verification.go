@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -37,15 +37,15 @@ func readVerification(ctx context.Context, s *Server) (_ []part, err error) {
 	return rendered(ctx, views.VerificationParts(p))
 }
 
-// apiVerification answers with what [store.VerificationOf] shows, as the command
+// apiVerification answers with what [wire.VerificationOf] shows, as the command
 // line does.
 func (s *Server) apiVerification(c echo.Context) error {
-	if _, err := query(c, []string{}...); err != nil {
+	if _, err := query(c); err != nil {
 		return err
 	}
 	v, err := s.cfg.Store.Verification(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, store.VerificationOf(v))
+	return sendJSON(c, http.StatusOK, wire.VerificationOf(v))
 }

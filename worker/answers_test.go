@@ -92,13 +92,13 @@ func TestALostAnswerIsRepeatedAndNothingHappensTwice(t *testing.T) {
 	flaky, slow := enqueueKind(t, st, "flaky"), enqueueKind(t, st, "slow")
 	run(t, p)
 	receive(t, b.started)
-	await(t, "the slow job was renewed past the lost answer", func() bool {
+	storetest.Await(t, "the slow job was renewed past the lost answer", func() bool {
 		return len(only(transitions(t, st, slow), store.TypeRenewed)) >= 3
 	})
 	b.proceed <- nil
 	awaitState(t, st, flaky, store.Completed)
 	awaitState(t, st, slow, store.Completed)
-	await(t, "everything is settled", func() bool { return p.Stats().Unsettled == 0 })
+	storetest.Await(t, "everything is settled", func() bool { return p.Stats().Unsettled == 0 })
 	story := []store.Type{store.TypeClaimed, store.TypeFailed, store.TypeExpired, store.TypeCompleted, store.TypeRejected}
 	expect(t, "the flaky job", only(transitions(t, st, flaky), story...), "claimed", "failed", "claimed", "completed")
 	expect(t, "the slow job", only(transitions(t, st, slow), story...), "claimed", "completed")
@@ -166,7 +166,7 @@ func TestNothingIsRenewedAfterACompletionWhoseAnswerWasLost(t *testing.T) {
 	HandleNoop(p, Options{Lease: brief})
 	id := enqueueKind(t, st, "noop")
 	run(t, p)
-	await(t, "the completion is settled", func() bool { return p.Stats().Completed == 1 })
+	storetest.Await(t, "the completion is settled", func() bool { return p.Stats().Completed == 1 })
 	if l.lose["complete"] != 0 {
 		t.Errorf("%d answers were not lost", l.lose["complete"])
 	}
@@ -185,7 +185,7 @@ func TestALeaseIsRenewedWhileItsCompletionIsRefusedAndRepeated(t *testing.T) {
 	p.store = st
 	HandleNoop(p, Options{Lease: steady})
 	run(t, p)
-	await(t, "the lease was renewed for longer than it is", func() bool {
+	storetest.Await(t, "the lease was renewed for longer than it is", func() bool {
 		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
 	})
 	if job := jobNow(t, st, id); job.State != store.Running || job.Generation != 1 {
@@ -215,7 +215,7 @@ func TestACompletionBehindALockedRowIsRepeatedUnderARenewedLease(t *testing.T) {
 	b.proceed <- nil
 	other := enqueueKind(t, st, "noop")
 	awaitState(t, st, other, store.Completed)
-	await(t, "the completion waits", func() bool { s := p.Stats(); return s.Running == 0 && s.Unsettled == 1 })
+	storetest.Await(t, "the completion waits", func() bool { s := p.Stats(); return s.Running == 0 && s.Unsettled == 1 })
 	do(t, conn, "commit")
 	awaitState(t, st, id, store.Completed)
 	expect(t, "transitions", only(transitions(t, st, id), store.TypeExpired, store.TypeRejected, store.TypeFailed))
@@ -267,17 +267,17 @@ func TestWorkGoesOnWhileTheServerCutsEveryConnection(t *testing.T) {
 	}), Options{Lease: 30 * time.Second})
 	run(t, p)
 	for cut := range 10 {
-		await(t, "more is done", func() bool { return p.Stats().Completed >= int64(30*cut) })
+		storetest.Await(t, "more is done", func() bool { return p.Stats().Completed >= int64(30*cut) })
 		do(t, conn, `select pg_terminate_backend(pid) from pg_stat_activity
 			where datname = current_database() and pid <> pg_backend_pid() and application_name = 'fenceline'`)
 	}
-	await(t, "everything is settled", func() bool {
+	storetest.Await(t, "everything is settled", func() bool {
 		s := p.Stats()
 		return s.Unsettled == 0 && s.Claimed >= int64(len(all)) && s.Completed >= int64(len(all))
 	})
 	for _, e := range all {
 		var job store.Job
-		await(t, "the job is completed", func() bool {
+		storetest.Await(t, "the job is completed", func() bool {
 			var err error
 			job, err = st.Job(context.Background(), e.ID)
 			return err == nil && job.State == store.Completed

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 // ChildRole is the environment variable that makes this test binary a worker
@@ -144,7 +145,7 @@ func (c *child) signal(s os.Signal) {
 func (c *child) hears(prefix string) string {
 	c.t.Helper()
 	var line string
-	await(c.t, "the worker process says "+prefix, func() bool {
+	storetest.Await(c.t, "the worker process says "+prefix, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, line = range c.said {

@@ -44,7 +44,7 @@ func TestAJobIsTwoUpdatesTwoLinesAndAFractionOfATransaction(t *testing.T) {
 	if _, err := st.EnqueueMany(t.Context(), slices.Repeat([]store.Request{{Kind: "noop"}}, jobs)); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the enqueues are counted", func() bool { return counted(t, conn).logged == jobs })
+	storetest.Await(t, "the enqueues are counted", func() bool { return counted(t, conn).logged == jobs })
 	before := counted(t, conn)
 	cfg := config(t)
 	cfg.Queues = map[string]int{"default": 200}
@@ -52,13 +52,13 @@ func TestAJobIsTwoUpdatesTwoLinesAndAFractionOfATransaction(t *testing.T) {
 	p := New(st, cfg)
 	HandleNoop(p)
 	r := run(t, p)
-	await(t, "every job is done", func() bool { return p.Stats().Completed == jobs })
+	storetest.Await(t, "every job is done", func() bool { return p.Stats().Completed == jobs })
 	wal := counted(t, conn).wal - before.wal
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
 	st.Close() // a session tells its counts when it ends
-	await(t, "the work is counted", func() bool { return counted(t, conn).jobsUpdated >= 2*jobs })
+	storetest.Await(t, "the work is counted", func() bool { return counted(t, conn).jobsUpdated >= 2*jobs })
 	after := counted(t, conn)
 	t.Logf("a job: %.3f transactions, %d bytes of WAL, %.2f updates, %.2f lines of the log; %d and %d indexes",
 		float64(after.transactions-before.transactions)/jobs, wal/jobs,

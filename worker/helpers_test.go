@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 // patience bounds every wait of these tests for something that must happen.
@@ -85,20 +86,10 @@ func enqueueKind(t testing.TB, st *store.Store, kind string) int64 {
 	return enqueue(t, st, store.Request{Kind: kind})
 }
 
-// await polls until a fact holds.
-func await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came true that %s", what)
-		}
-	}
-}
-
 func awaitState(t testing.TB, st *store.Store, id int64, state store.State) store.Job {
 	t.Helper()
 	var job store.Job
-	await(t, "the job is "+string(state), func() bool { job = jobNow(t, st, id); return job.State == state })
+	storetest.Await(t, "the job is "+string(state), func() bool { job = jobNow(t, st, id); return job.State == state })
 	return job
 }
 

@@ -50,7 +50,7 @@ func TestAWorkersOwnOlderAttemptIsRefused(t *testing.T) {
 	b.proceed <- nil
 	b.proceed <- nil
 	job := awaitState(t, st, id, store.Completed)
-	await(t, "the older attempt's result is refused", func() bool {
+	storetest.Await(t, "the older attempt's result is refused", func() bool {
 		return len(only(transitions(t, st, id), store.TypeRejected)) > 0 && p.Stats().Unsettled == 0
 	})
 	if first.Attempt.ID == second.Attempt.ID || second.Attempt.Generation != 2 {
@@ -86,7 +86,7 @@ func TestALateFailureSchedulesNoRetry(t *testing.T) {
 	takeAway(t, url, id)
 	receive(t, b.started)
 	b.proceed <- errTest
-	await(t, "the late failure is refused", func() bool {
+	storetest.Await(t, "the late failure is refused", func() bool {
 		for _, word := range refusals(t, st, id) {
 			if word == "rejected fail superseded" {
 				return true
@@ -128,7 +128,7 @@ func TestATerminatedJobsHandlerIsCancelledAndItsResultRefused(t *testing.T) {
 		t.Errorf("Check = %v", err)
 	}
 	b.proceed <- nil
-	await(t, "both refusals are recorded", func() bool { return len(refusals(t, st, id)) == 2 })
+	storetest.Await(t, "both refusals are recorded", func() bool { return len(refusals(t, st, id)) == 2 })
 	expect(t, "refusals", refusals(t, st, id), "rejected renew terminated", "rejected complete terminated")
 	if job := jobNow(t, st, id); job.State != store.Terminated {
 		t.Errorf("the job is %s", job.State)
@@ -145,7 +145,7 @@ func TestALongHandlerKeepsItsLease(t *testing.T) {
 	Handle(p, "slow", b.handle, Options{Lease: steady})
 	run(t, p)
 	job, ctx := receive(t, b.started), receive(t, b.ctx)
-	await(t, "five renewals are recorded", func() bool {
+	storetest.Await(t, "five renewals are recorded", func() bool {
 		return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
 	})
 	if err := job.Attempt.Check(ctx); err != nil {
@@ -171,7 +171,7 @@ func TestAWrongClockOfTheWorkerChangesNothing(t *testing.T) {
 			Handle(p, "slow", b.handle, Options{Lease: steady})
 			run(t, p)
 			job, ctx := receive(t, b.started), receive(t, b.ctx)
-			await(t, "the lease was renewed for longer than it is", func() bool {
+			storetest.Await(t, "the lease was renewed for longer than it is", func() bool {
 				return len(only(transitions(t, st, id), store.TypeRenewed)) >= 4
 			})
 			if err := job.Attempt.Check(ctx); err != nil {
@@ -218,7 +218,7 @@ func TestHandlersThatHoldEveryConnectionCannotStarveRenewals(t *testing.T) {
 		return job.Attempt.Check(ctx)
 	}), Options{Lease: steady})
 	run(t, p)
-	await(t, "every lease was renewed for longer than it is", func() bool {
+	storetest.Await(t, "every lease was renewed for longer than it is", func() bool {
 		for _, id := range ids {
 			if len(only(transitions(t, other, id), store.TypeRenewed)) < 4 {
 				return false

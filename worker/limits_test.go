@@ -72,7 +72,7 @@ func TestLimitsAreNeverExceededByFourProcessesThatAreKilled(t *testing.T) {
 		return n
 	}
 	for i, victim := range processes {
-		await(t, "more jobs are completed", func() bool {
+		storetest.Await(t, "more jobs are completed", func() bool {
 			return look("select count(*) from fenceline.jobs where state = 'completed'") >= 40*(i+1)
 		})
 		// Preferably one that holds something.
@@ -80,7 +80,7 @@ func TestLimitsAreNeverExceededByFourProcessesThatAreKilled(t *testing.T) {
 			return look("select count(*) from fenceline.jobs where state = 'running' and worker = $1", victim.id()) > 0 ||
 				look("select count(*) from fenceline.jobs where state = 'available'") == 0
 		}
-		await(t, "the victim holds a job", held)
+		storetest.Await(t, "the victim holds a job", held)
 		victim.kill()
 		spawn(t, r)
 	}
@@ -162,7 +162,7 @@ func TestAResumeIsNoticedWithoutWaitingForAPoll(t *testing.T) {
 	Handle(p, "hold", b.handle)
 	id := enqueueKind(t, st, "hold")
 	run(t, p)
-	await(t, "the pool asks", func() bool { return p.Stats().Claims > 0 })
+	storetest.Await(t, "the pool asks", func() bool { return p.Stats().Claims > 0 })
 	if job := jobNow(t, st, id); job.State != store.Available {
 		t.Errorf("the job of a paused queue is %s", job.State)
 	}
@@ -204,14 +204,14 @@ func TestAPoolIsOnTheListFromItsBeginningToItsEnd(t *testing.T) {
 	id := enqueueKind(t, st, "hold")
 	r := run(t, p)
 	receive(t, b.started)
-	await(t, "the list says what runs", func() bool { l, found := list(t, conn, p.ID()); return found && l.Running == 1 && l.Claimed == "1" })
+	storetest.Await(t, "the list says what runs", func() bool { l, found := list(t, conn, p.ID()); return found && l.Running == 1 && l.Claimed == "1" })
 	l, _ := list(t, conn, p.ID())
 	if l.Queues != `{"default": 4}` || l.Host == "" || l.Program == "" || l.Stopped != nil {
 		t.Errorf("%+v", l)
 	}
 	// A worker that was forgotten while it was silent writes itself down anew.
 	do(t, conn, "delete from fenceline.workers")
-	await(t, "it is on the list again", func() bool { _, found := list(t, conn, p.ID()); return found })
+	storetest.Await(t, "it is on the list again", func() bool { _, found := list(t, conn, p.ID()); return found })
 	b.proceed <- nil
 	awaitState(t, st, id, store.Completed)
 	if err := r.halt(t); err != nil {
@@ -236,7 +236,7 @@ func TestABeatIsOneWriteThatChangesNoIndex(t *testing.T) {
 	const settled = `select n_tup_ins, n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'workers' and schemaname = 'fenceline'`
 	var inserted, updated, hot int
 	// Each connection of the pool adds what it did to the server's counts when it gets to it.
-	await(t, "the first write and fifty beats are counted", func() bool {
+	storetest.Await(t, "the first write and fifty beats are counted", func() bool {
 		if err := conn.QueryRow(t.Context(), settled).Scan(&inserted, &updated, &hot); err != nil {
 			t.Fatal(err)
 		}
@@ -262,13 +262,13 @@ func TestADrainedPoolFinishesWhatItHoldsAndClaimsNoMore(t *testing.T) {
 	first := enqueueKind(t, st, "hold")
 	run(t, p)
 	receive(t, b.started)
-	await(t, "it is on the list", func() bool { _, found := list(t, conn, p.ID()); return found })
+	storetest.Await(t, "it is on the list", func() bool { _, found := list(t, conn, p.ID()); return found })
 	set(t, st, store.ScopeWorker, p.ID(), func(c store.ControlParams) error { _, err := st.Drain(t.Context(), c); return err })
 	second := enqueueKind(t, st, "hold")
 	asked := p.Stats().Claims
 	b.proceed <- nil
 	awaitState(t, st, first, store.Completed)
-	await(t, "the pool asks again", func() bool { return p.Stats().Claims > asked+2 })
+	storetest.Await(t, "the pool asks again", func() bool { return p.Stats().Claims > asked+2 })
 	if job := jobNow(t, st, second); job.State != store.Available || job.Generation != 0 {
 		t.Errorf("the second job is %s, claimed %d times", job.State, job.Generation)
 	}

@@ -84,7 +84,7 @@ func TestAStoppedProcessesLateResultIsRefusedAndTheSecondOnesStored(t *testing.T
 		t.Errorf("generation = %d", job.Attempt.Generation)
 	}
 	first.signal(syscall.SIGCONT)
-	await(t, "the late result is refused", func() bool {
+	storetest.Await(t, "the late result is refused", func() bool {
 		return contains(strings.Join(refusals(t, st, id), ","), "complete superseded")
 	})
 	if line := first.hears("cancelled"); !contains(line, ErrLeaseLost.Error()) || !strings.HasSuffix(line, "true") {
@@ -111,14 +111,14 @@ func TestAStoppedProcessFindsItsLeaseOverWhenItWakes(t *testing.T) {
 	first := spawn(t, role{URL: url, Kinds: []string{"hold"}, Slots: 1, Lease: brief, Sweep: -1})
 	first.hears("started")
 	first.signal(syscall.SIGSTOP)
-	await(t, "the lease is over", func() bool {
+	storetest.Await(t, "the lease is over", func() bool {
 		now, err := st.Clock(t.Context())
 		return err == nil && now.After(jobNow(t, st, id).LeaseUntil)
 	})
 	deadline := jobNow(t, st, id).LeaseUntil
 	first.signal(syscall.SIGCONT)
 	// The renewal that was due is refused, too, unless its time was up before it was sent.
-	await(t, "the late result is refused", func() bool {
+	storetest.Await(t, "the late result is refused", func() bool {
 		return slices.Contains(refusals(t, st, id), "rejected complete lease_expired")
 	})
 	for _, word := range refusals(t, st, id) {
@@ -149,7 +149,7 @@ func TestWorkersKilledAtAnyMomentLoseNoJobAndStoreEachResultOnce(t *testing.T) {
 	for range 4 {
 		victim := spawn(t, r)
 		id := victim.id()
-		await(t, "the victim holds a job", func() bool {
+		storetest.Await(t, "the victim holds a job", func() bool {
 			page, err := st.Jobs(t.Context(), store.Filter{State: store.Running, Limit: 100})
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func TestSIGTERMFinishesWhatRunsAndExitsWithZero(t *testing.T) {
 	st, url := storetest.NewWithURL(t)
 	ids := []int64{enqueueKind(t, st, "short"), enqueueKind(t, st, "short"), enqueueKind(t, st, "short")}
 	c := spawn(t, role{URL: url, Kinds: []string{"short"}, Slots: 3, Lease: 30 * time.Second, Sweep: 50 * time.Millisecond})
-	await(t, "all three run", func() bool {
+	storetest.Await(t, "all three run", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return len(c.said) == 4

@@ -25,7 +25,7 @@ func TestAnAnnouncedJobStartsWithoutWaitingForThePoll(t *testing.T) {
 	for range 50 {
 		id := enqueueKind(t, st, "noop")
 		var job store.Job
-		await(t, "the job was claimed", func() bool { job = jobNow(t, st, id); return !job.ClaimedAt.IsZero() })
+		storetest.Await(t, "the job was claimed", func() bool { job = jobNow(t, st, id); return !job.ClaimedAt.IsZero() })
 		waits = append(waits, job.ClaimedAt.Sub(job.CreatedAt))
 	}
 	slices.Sort(waits[5:])
@@ -41,7 +41,7 @@ func TestAJobThatNobodyAnnouncedIsFoundByPolling(t *testing.T) {
 	p := New(st, config(t))
 	HandleNoop(p)
 	run(t, p)
-	await(t, "the pool waits", func() bool { return p.Stats().Claims > 1 })
+	storetest.Await(t, "the pool waits", func() bool { return p.Stats().Claims > 1 })
 	var id int64
 	if err := owner(t, url).QueryRow(t.Context(), "select id from fenceline.enqueue('noop', notify => false)").Scan(&id); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestAKilledListenerComesBackAndMissesNothing(t *testing.T) {
 	run(t, p)
 	conn := owner(t, url)
 	for range 3 {
-		await(t, "a listener was there to be killed", func() bool {
+		storetest.Await(t, "a listener was there to be killed", func() bool {
 			var n int
 			err := conn.QueryRow(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity
 				where datname = current_database() and query ilike 'listen %' and state = 'idle'`).Scan(&n)

@@ -69,8 +69,8 @@ func TestPoolsRemoveWhatIsOldAndOneThatIsToldNotToLeavesIt(t *testing.T) {
 	for range 2 {
 		started(func(c *Config) {})
 	}
-	await(t, "the old jobs are gone", func() bool { return count("fenceline.jobs where finished_at < now() - interval '1 day'") == 0 })
-	await(t, "the old day is dropped", func() bool {
+	storetest.Await(t, "the old jobs are gone", func() bool { return count("fenceline.jobs where finished_at < now() - interval '1 day'") == 0 })
+	storetest.Await(t, "the old day is dropped", func() bool {
 		return count("pg_class where relname = 'long_ago'") == 0 && count("fenceline.retention where log_pass is null") == 1
 	})
 	if n := count("fenceline.jobs"); n != 1 {

@@ -93,7 +93,7 @@ func TestAHandlerThatIgnoresTheEndIsLeftToExpireAndRunReturnsInTime(t *testing.T
 		t.Errorf("the job is %s although its handler still runs", job.State)
 	}
 	b.proceed <- nil
-	await(t, "the late handler's goroutine ended", func() bool { return p.Stats().Running == 0 })
+	storetest.Await(t, "the late handler's goroutine ended", func() bool { return p.Stats().Running == 0 })
 }
 
 // A claim that arrives while the pool is already stopping was never begun.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/embedded"
 )
 
@@ -42,6 +43,22 @@ func (u usageError) Unwrap() error { return u.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// named puts the flag's name in place of the field's.
+func named(err error) error {
+	var invalid *store.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	name := strings.ReplaceAll(invalid.Field, "_", "-")
+	if strings.HasPrefix(name, "tags") {
+		name = "tag"
+	}
+	if invalid.Field == "kind" {
+		return usagef("KIND: %s", invalid.Message)
+	}
+	return usagef("--%s: %s", name, invalid.Message)
+}
+
 // errSaid ends the process with exitRefused: what there is to say has been said.
 var errSaid = errors.New("")
 
@@ -69,15 +86,15 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	if err := checkText(args); err != nil {
-		return c.report(io, err)
+		return report(parser, io, err)
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return c.report(io, usageError{err})
+		return report(parser, io, usageError{err})
 	}
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return c.report(io, parsed.Run(a))
+	return report(parser, io, parsed.Run(a))
 }
 
 // checkText refuses what the parser would quietly replace.
@@ -103,14 +120,14 @@ func newParser(c *cli, io streams) (*kong.Kong, error) {
 }
 
 // report says what went wrong, once, and returns the exit code.
-func (c *cli) report(io streams, err error) int {
+func report(parser *kong.Kong, io streams, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.err, "fenceline:", c.withoutSecrets(oneSentence(err)))
+		fmt.Fprintln(io.err, "fenceline:", withoutSecrets(parser, oneSentence(err)))
 	}
 	if isUsage {
 		return exitUsage

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -59,15 +60,7 @@ func exportAudit(ctx context.Context, a *app, st *store.Store, f store.AuditFilt
 
 func printAudit(a *app, p store.AuditPage) error {
 	if a.json {
-		out := make([]views.AuditLine, len(p.Entries))
-		for i, e := range p.Entries {
-			out[i] = views.AuditLineOf(e)
-		}
-		next := ""
-		if p.Next != 0 {
-			next = decimal(p.Next)
-		}
-		return a.printJSON(map[string]any{"entries": out, "next": orNull(next), "looked": orNull(p.Looked)})
+		return a.printJSON(wire.AuditPageOf(p))
 	}
 	rows := make([][]string, len(p.Entries))
 	for i, e := range p.Entries {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // queuesCmd holds the verbs that look at queues and kinds and set things for
@@ -42,7 +43,7 @@ func (c *queuesListCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.json {
-			return a.printJSON(queuesOf(v))
+			return a.printJSON(wire.QueuesOf(v))
 		}
 		return printQueues(a, v)
 	})
@@ -104,7 +105,7 @@ func (c *workersListCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.json {
-			return a.printJSON(workersOf(v))
+			return a.printJSON(wire.WorkersOf(v))
 		}
 		if len(v.Workers) == 0 {
 			return a.printf("No worker is known.\n")
@@ -244,7 +245,7 @@ func (c *changeControl) set(ctx context.Context, a *app, scope store.Scope, name
 		var conflict *store.ControlConflictError
 		switch {
 		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "control", controlOf(conflict.Control, conflict.At))
+			return a.printRefused(conflict, conflict.Why, "", "control", wire.ControlOf(conflict.Control, conflict.At))
 		case errors.Is(err, store.ErrNoWorker):
 			return fmt.Errorf("there is no worker %s, or no longer", oneLine(name))
 		case err != nil:
@@ -255,7 +256,7 @@ func (c *changeControl) set(ctx context.Context, a *app, scope store.Scope, name
 			return err
 		}
 		if a.json {
-			return a.printJSON(controlOf(set, now))
+			return a.printJSON(wire.ControlOf(set, now))
 		}
 		what := setText(set, now)
 		if what == "" {

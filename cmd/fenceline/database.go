@@ -53,6 +53,15 @@ func (d database) open(ctx context.Context, a *app, how manner, cfg store.Config
 	}
 }
 
+// with opens the store, does one thing and closes it.
+func (d database) with(ctx context.Context, a *app, do func(*store.Store) error) error {
+	s, err := d.open(ctx, a, visiting, small)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s.Store), s.close(ctx))
+}
+
 func (p place) open(ctx context.Context, how manner, cfg store.Config) (*session, error) {
 	cfg.URL = p.runtime
 	if p.server != nil || how == serving && p.owner != p.runtime {

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type enqueueCmd struct {
@@ -46,14 +46,12 @@ func (c *enqueueCmd) Run(ctx context.Context, a *app) (err error) {
 			return err
 		}
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	if c.NDJSON {
-		return errors.Join(enqueueLines(ctx, a, s.Store, c.Atomic), s.close(ctx))
-	}
-	return errors.Join(c.one(ctx, a, s.Store, args), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error {
+		if c.NDJSON {
+			return enqueueLines(ctx, a, st, c.Atomic)
+		}
+		return c.one(ctx, a, st, args)
+	})
 }
 
 func (c *enqueueCmd) check() error {
@@ -119,26 +117,10 @@ func (c *enqueueCmd) one(ctx context.Context, a *app, st *store.Store, args json
 		return fmt.Errorf("job %d is stored, but could not be read back: %w", done.ID, err)
 	}
 	if a.json {
-		return a.printJSON(enqueuedJSON{jobOf(j), done.Existing})
+		return a.printJSON(enqueuedJSON{wire.JobOf(j), done.Existing})
 	}
 	if done.Existing {
 		return a.printf("Job %d already exists: the same request was made before. It is %s now.\n", j.ID, j.State)
 	}
 	return a.printf("Job %d is %s in queue %s.\n", j.ID, j.State, oneLine(j.Queue))
-}
-
-// named puts the flag's name in place of the field's.
-func named(err error) error {
-	var invalid *store.InvalidError
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	name := strings.ReplaceAll(invalid.Field, "_", "-")
-	if strings.HasPrefix(name, "tags") {
-		name = "tag"
-	}
-	if invalid.Field == "kind" {
-		return usagef("KIND: %s", invalid.Message)
-	}
-	return usagef("--%s: %s", name, invalid.Message)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type incidentsListCmd struct{ database }
@@ -26,7 +27,7 @@ type incidentJSON struct {
 }
 
 func incidentOf(i store.Incident) incidentJSON {
-	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, orNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt, i.SnoozedUntil}
+	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, wire.OrNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt, i.SnoozedUntil}
 }
 
 // printIncident prints one as it is now, by the database's clock.

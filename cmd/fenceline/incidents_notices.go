@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // noticeFile is the file that says who is told of incidents.
@@ -46,7 +47,7 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 	for _, r := range c.HTTP.Notify {
 		n := noticeJSON{Target: r.Target, Format: string(r.Format), Severity: string(r.Severity), ToldAt: told[r.Target].At, ToldBy: told[r.Target].Job}
 		if r.Quiet != nil {
-			n.Quiet = orNull(r.Quiet.String())
+			n.Quiet = wire.OrNull(r.Quiet.String())
 		}
 		out = append(out, n)
 	}
@@ -56,7 +57,7 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 	for _, n := range out {
 		last, quiet := "never told", "always"
 		if n.ToldBy != 0 {
-			last = "told last at " + n.ToldAt.Format("2006-01-02 15:04:05") + " by job " + decimal(n.ToldBy)
+			last = "told last at " + timeText(n.ToldAt) + " by job " + decimal(n.ToldBy)
 		}
 		if n.Quiet != nil {
 			quiet = "quiet " + *n.Quiet

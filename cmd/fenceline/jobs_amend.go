@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // otherArgs are args that take the place of a job's.
@@ -128,24 +129,14 @@ type jobsVersionsCmd struct {
 	Reveal *int64 `name:"reveal" placeholder:"VERSION" help:"Show the args of this version in full; that somebody looked is recorded."`
 }
 
-type versionJSON struct {
-	Version    int64   `json:"version"`
-	ReplacedAt string  `json:"replaced_at"`
-	ReplacedBy string  `json:"replaced_by"`
-	Reason     *string `json:"reason"`
-	Bytes      int     `json:"bytes"`
-}
-
 // Run lists versions without their args, or shows the args of one.
 func (c *jobsVersionsCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	if c.Reveal != nil {
-		return errors.Join(c.show(ctx, a, s.Store), s.close(ctx))
-	}
-	return errors.Join(c.list(ctx, a, s.Store), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error {
+		if c.Reveal != nil {
+			return c.show(ctx, a, st)
+		}
+		return c.list(ctx, a, st)
+	})
 }
 
 func (c *jobsVersionsCmd) show(ctx context.Context, a *app, st *store.Store) error {
@@ -171,11 +162,7 @@ func (c *jobsVersionsCmd) list(ctx context.Context, a *app, st *store.Store) err
 		return err
 	}
 	if a.json {
-		out := make([]versionJSON, len(kept))
-		for i, v := range kept {
-			out[i] = versionJSON{v.Version, timeText(v.ReplacedAt), v.ReplacedBy, orNull(v.Reason), v.Bytes}
-		}
-		return a.printJSON(map[string]any{"version": j.ArgsVersion, "erased_at": orNull(j.ErasedAt), "versions": out})
+		return a.printJSON(wire.ArgsVersionsOf(j, kept))
 	}
 	now := fmt.Sprintf("Job %d has version %d of its args", c.ID, j.ArgsVersion)
 	if !j.ErasedAt.IsZero() {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/search"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type jobsListCmd struct {
@@ -35,23 +35,16 @@ func (c *jobsListCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	page, err := c.read(ctx, s.Store, f)
-	if err = errors.Join(named(err), s.close(ctx)); err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(struct {
-			Jobs   []jobJSON `json:"jobs"`
-			Order  string    `json:"order"`
-			Next   *string   `json:"next"`
-			Looked *int      `json:"looked"`
-		}{jobsOf(page.Jobs), string(page.Order), orNull(page.Next.String()), orNull(page.Bound)})
-	}
-	return c.print(a, page)
+	return c.with(ctx, a, func(st *store.Store) error {
+		page, err := c.read(ctx, st, f)
+		if err != nil {
+			return named(err)
+		}
+		if a.json {
+			return a.printJSON(wire.PageOf(page))
+		}
+		return c.print(a, page)
+	})
 }
 
 // effort is how long a list goes on looking for rare matches.

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // operate is an operator's action on one job.
@@ -48,11 +48,7 @@ func (c *operate) act(ctx context.Context, a *app, do action, done string) error
 	if c.Seen != nil && *c.Seen < 1 {
 		return usagef("--seen: must be the revision that `fenceline jobs show %d` printed", c.ID)
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.on(ctx, a, s.Store, do, done), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error { return c.on(ctx, a, st, do, done) })
 }
 
 func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, done string) error {
@@ -72,27 +68,12 @@ func (c *operate) on(ctx context.Context, a *app, st *store.Store, do action, do
 	j, err := do(st, ctx, p)
 	var conflict *store.ConflictError
 	switch {
-	case errors.As(err, &conflict):
-		return c.refused(a, conflict)
+	case errors.As(err, &conflict) && a.json:
+		return a.printRefused(conflict, conflict.Why, conflict.Field, "job", wire.JobOf(conflict.Job))
 	case err != nil:
 		return aboutJob(c.ID, named(err))
 	case a.json:
-		return a.printJSON(jobOf(j))
+		return a.printJSON(wire.JobOf(j))
 	}
 	return a.printf("Job %d %s (revision %d).\n", j.ID, done, j.Revision)
-}
-
-// refused shows what the job is now, which is what the person has to look at.
-func (c *operate) refused(a *app, conflict *store.ConflictError) error {
-	if !a.json {
-		return conflict
-	}
-	code := string(conflict.Why)
-	err := a.printJSON(map[string]any{"error": struct {
-		Code    string  `json:"code"`
-		Message string  `json:"message"`
-		Field   string  `json:"field,omitempty"`
-		Job     jobJSON `json:"job"`
-	}{code, conflict.Error(), conflict.Field, jobOf(conflict.Job)}})
-	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

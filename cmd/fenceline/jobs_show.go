@@ -10,6 +10,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/redact"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -21,11 +22,7 @@ type jobsShowCmd struct {
 
 // Run prints one job: its story, its attempts, what it was given and made.
 func (c *jobsShowCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.show(ctx, a, s.Store), s.close(ctx))
+	return c.with(ctx, a, func(st *store.Store) error { return c.show(ctx, a, st) })
 }
 
 func (c *jobsShowCmd) show(ctx context.Context, a *app, st *store.Store) error {
@@ -58,27 +55,20 @@ func aboutJob(id int64, err error) error {
 }
 
 type shownJSON struct {
-	jobJSON
-	Args        json.RawMessage  `json:"args"`
-	Result      json.RawMessage  `json:"result"`
-	Attempts    []attemptJSON    `json:"attempts"`
-	Transitions []transitionJSON `json:"transitions"`
-	Children    []jobJSON        `json:"children"`
-	Story       string           `json:"story"`
+	wire.Job
+	Args        json.RawMessage   `json:"args"`
+	Result      json.RawMessage   `json:"result"`
+	Attempts    []attemptJSON     `json:"attempts"`
+	Transitions []wire.Transition `json:"transitions"`
+	Children    []wire.Job        `json:"children"`
+	Story       string            `json:"story"`
 }
 
 func shown(v store.JobView, p store.Payload) shownJSON {
-	out := shownJSON{
-		jobJSON: jobOf(v.Job), Args: p.Args, Result: p.Result, Story: views.StoryText(v), Children: jobsOf(v.Children),
-		Attempts: []attemptJSON{}, Transitions: []transitionJSON{},
+	return shownJSON{
+		Job: wire.JobOf(v.Job), Args: p.Args, Result: p.Result, Story: views.StoryText(v), Children: wire.JobsOf(v.Children),
+		Attempts: attemptsOf(v), Transitions: wire.TransitionsOf(v.Transitions),
 	}
-	for _, l := range v.History.Lanes {
-		out.Attempts = append(out.Attempts, attemptOf(l, v.Errors))
-	}
-	for _, t := range v.Transitions {
-		out.Transitions = append(out.Transitions, transitionOf(t))
-	}
-	return out
 }
 
 func (c *jobsShowCmd) print(a *app, v store.JobView, p store.Payload) error {

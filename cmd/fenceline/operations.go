@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // operationsCmd holds the verbs for actions on many jobs.
@@ -34,11 +32,7 @@ func (c *operationsListCmd) Run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.json {
-			out := make([]operationJSON, len(all))
-			for i, o := range all {
-				out[i] = operationOf(o)
-			}
-			return a.printJSON(map[string]any{"operations": out})
+			return a.printJSON(map[string]any{"operations": wire.OperationsOf(all)})
 		}
 		if len(all) == 0 {
 			return a.printf("Nobody has acted on many jobs at once.\n")
@@ -96,11 +90,11 @@ func (c *operationsSkippedCmd) Run(ctx context.Context, a *app) error {
 			next = decimal(all[c.Limit-1].JobID)
 		}
 		if a.json {
-			out := make([]skipJSON, len(all))
+			out := make([]wire.Skip, len(all))
 			for i, s := range all {
-				out[i] = skipJSON{s.JobID, string(s.Why), orNull(s.State), s.Seen, orNull(s.Revision), s.At}
+				out[i] = wire.SkipOf(s)
 			}
-			return a.printJSON(map[string]any{"skipped": out, "next": orNull(next)})
+			return a.printJSON(map[string]any{"skipped": out, "next": wire.OrNull(next)})
 		}
 		rows := make([][]string, len(all))
 		for i, s := range all {
@@ -124,60 +118,11 @@ func aboutOperation(id int64, err error) error {
 	return err
 }
 
-// operationJSON is an operation as the API shows it.
-type operationJSON struct {
-	ID          int64                    `json:"id,string"`
-	Revision    int64                    `json:"revision"`
-	State       store.OperationState     `json:"state"`
-	Action      store.Action             `json:"action"`
-	Total       int64                    `json:"total"`
-	Position    int64                    `json:"position"`
-	Done        int64                    `json:"done"`
-	Skipped     int64                    `json:"skipped"`
-	Looked      *int64                   `json:"looked"`
-	Words       string                   `json:"words"`
-	Q           *string                  `json:"q"`
-	Search      *uuid.UUID               `json:"search"`
-	States      map[store.State]int64    `json:"states"`
-	Expected    map[store.Conflict]int64 `json:"expected"`
-	CreatedAt   time.Time                `json:"created_at"`
-	CreatedBy   string                   `json:"created_by"`
-	ConfirmedAt *time.Time               `json:"confirmed_at"`
-	ConfirmedBy *string                  `json:"confirmed_by"`
-	Reason      *string                  `json:"reason"`
-	Pace        *int                     `json:"pace"`
-	HaltAbove   *int                     `json:"halt_above"`
-	HaltReason  *string                  `json:"halt_reason"`
-	Worker      *string                  `json:"worker"`
-	SteppedAt   *time.Time               `json:"stepped_at"`
-	FinishedAt  *time.Time               `json:"finished_at"`
-}
-
-type skipJSON struct {
-	JobID    int64        `json:"job_id,string"`
-	Why      string       `json:"why"`
-	State    *store.State `json:"state"`
-	Seen     int64        `json:"seen"`
-	Revision *int64       `json:"revision"`
-	At       time.Time    `json:"at"`
-}
-
-func operationOf(o store.Operation) operationJSON {
-	return operationJSON{ID: o.ID, Revision: o.Revision, State: o.State, Action: o.Action, Total: o.Total, Position: o.Position, Done: o.Done,
-		Skipped: o.Skipped(), Looked: orNull(o.Looked), Words: o.Words, Q: orNull(o.Filter), Search: orNull(o.Search), States: o.States, Expected: o.Expected,
-		CreatedAt: o.CreatedAt, CreatedBy: o.CreatedBy, ConfirmedAt: orNull(o.ConfirmedAt), ConfirmedBy: orNull(o.ConfirmedBy), Reason: orNull(o.Reason),
-		Pace: orNull(o.Pace), HaltAbove: orNull(o.HaltAbove), HaltReason: orNull(o.HaltReason), Worker: orNull(o.Worker),
-		SteppedAt: orNull(o.SteppedAt), FinishedAt: orNull(o.FinishedAt)}
-}
-
 // printOperation tells a preview or a progress.
 func printOperation(a *app, v store.OperationView) error {
 	o := v.Operation
 	if a.json {
-		return a.printJSON(struct {
-			operationJSON
-			Sample []jobJSON `json:"sample"`
-		}{operationOf(o), jobsOf(v.Sample)})
+		return a.printJSON(wire.OperationViewOf(v))
 	}
 	fmt.Fprintf(a.out, "Operation %d: %s %d jobs: %s. It is %s (revision %d).\n", o.ID, o.Action, o.Total, oneLine(o.Words), o.State, o.Revision)
 	var states []string

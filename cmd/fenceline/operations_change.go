@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // changeOperation is a change of an operation, bound to what was seen.
@@ -102,20 +102,14 @@ func (c *changeOperation) change(ctx context.Context, a *app, r rules, do operat
 		var conflict *store.OperationConflictError
 		switch {
 		case errors.As(err, &conflict) && a.json:
-			return refusedJSON(a, string(conflict.Why), conflict, "operation", operationOf(conflict.Operation))
+			return a.printRefused(conflict, conflict.Why, "", "operation", wire.OperationOf(conflict.Operation))
 		case err != nil:
 			return aboutOperation(c.ID, named(err))
 		case a.json:
-			return a.printJSON(operationOf(o))
+			return a.printJSON(wire.OperationOf(o))
 		case repeated:
 			return a.printf("Operation %d had been confirmed before, by %s; nothing was done twice. It is %s.\n", o.ID, oneLine(o.ConfirmedBy), o.State)
 		}
 		return a.printf("Operation %d is %s (revision %d).\n", o.ID, o.State, o.Revision)
 	})
-}
-
-// refusedJSON shows what is there now, and fails.
-func refusedJSON(a *app, code string, conflict error, what string, now any) error {
-	err := a.printJSON(map[string]any{"error": map[string]any{"code": code, "message": conflict.Error(), what: now}})
-	return errors.Join(err, fmt.Errorf("%w", conflict))
 }

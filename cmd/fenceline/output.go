@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 // printJSON prints one value on one line.
@@ -18,10 +21,28 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// printRefused prints for programs why something was left alone, and what it is
+// now, as the API answers; and fails. The field is empty where no one is at fault.
+func (a *app) printRefused(conflict error, why store.Conflict, field, what string, now any) error {
+	e := map[string]any{"code": why, "message": conflict.Error(), what: now}
+	if field != "" {
+		e["field"] = field
+	}
+	return errors.Join(a.printJSON(map[string]any{"error": e}), conflict)
+}
+
 // printf prints for people.
 func (a *app) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.out, format, args...)
 	return err
+}
+
+// said prints JSON for programs or a sentence for people.
+func (a *app) said(v any, format string, args ...any) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	return a.printf(format, args...)
 }
 
 // printTable prints aligned columns under a head. Numbers are not set apart:

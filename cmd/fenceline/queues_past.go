@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -28,7 +29,7 @@ func printPast(ctx context.Context, a *app, st *store.Store, text string) error 
 		return err
 	}
 	if a.json {
-		return a.printJSON(store.PastOf(p))
+		return a.printJSON(wire.PastOf(p))
 	}
 	rows := make([][]string, len(p.Queues))
 	for i, q := range p.Queues {

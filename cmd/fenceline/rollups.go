@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"time"
+
+	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 // rollupsCmd holds the verbs about the counts of the log.
@@ -18,25 +19,23 @@ type rollupsRebuildCmd struct {
 // Run counts the log anew. Stopped before it is done, it has lost nothing: the
 // rest is counted by whichever process works jobs, or by another run.
 func (c *rollupsRebuildCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	done, err := s.RecountRollups(ctx)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
-		return err
-	}
-	if a.json {
-		var since *time.Time
-		if !done.Since.IsZero() {
-			since = &done.Since
+	return c.with(ctx, a, func(st *store.Store) error {
+		done, err := st.RecountRollups(ctx)
+		if err != nil {
+			return err
 		}
+		return printRecount(a, done)
+	})
+}
+
+func printRecount(a *app, done store.Rebuilt) error {
+	if a.json {
 		return a.printJSON(struct {
-			OK      bool       `json:"ok"`
-			Removed int64      `json:"removed"`
-			Counted int64      `json:"counted"`
-			Since   *time.Time `json:"since"`
-		}{true, done.Removed, done.Counted, since})
+			OK      bool    `json:"ok"`
+			Removed int64   `json:"removed"`
+			Counted int64   `json:"counted"`
+			Since   *string `json:"since"`
+		}{true, done.Removed, done.Counted, wire.InstantOrNull(done.Since)})
 	}
 	if !done.Since.IsZero() {
 		if err := a.printf("The log goes back to %s; counts of what was before that are kept as they were.\n", timeText(done.Since)); err != nil {

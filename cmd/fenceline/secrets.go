@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // keywordPassword finds the password of a connection string in keyword form.
@@ -12,23 +14,25 @@ var keywordPassword = regexp.MustCompile(`(?i)password\s*=\s*('(?:[^'\\]|\\.)*'|
 // withoutSecrets takes the passwords of every given connection string out of a
 // text that is about to be printed. Errors of the driver hold none; this is for
 // the strings that nobody could parse.
-func (c *cli) withoutSecrets(text string) string {
-	for _, d := range c.databases() {
-		for _, dsn := range []string{d.URL, d.OwnerURL} {
-			for _, secret := range secretsOf(dsn) {
-				text = strings.ReplaceAll(text, secret, "xxxxx")
-			}
+func withoutSecrets(parser *kong.Kong, text string) string {
+	for _, dsn := range connectionStrings(parser.Model) {
+		for _, secret := range secretsOf(dsn) {
+			text = strings.ReplaceAll(text, secret, "xxxxx")
 		}
 	}
 	return text
 }
 
-// databases are those of every verb; only the chosen one's is filled in.
-func (c *cli) databases() []database {
-	return []database{c.Serve.database, c.Worker.database, c.Migrate.database, c.Enqueue.database,
-		c.Jobs.List.database, c.Jobs.Show.database, c.Jobs.Requeue.database, c.Jobs.Terminate.database,
-		c.User.Add.database, c.User.List.database, c.User.Passwd.database, c.User.Set.database, c.User.Remove.database,
-		c.Token.Add.database, c.Token.List.database, c.Token.Remove.database, c.Verify.database, c.Doctor.database, c.Drill.database, c.Bench.database}
+// connectionStrings are those of every verb; only the chosen one's are filled in.
+func connectionStrings(grammar *kong.Application) (all []string) {
+	for _, verb := range grammar.Leaves(false) {
+		for _, f := range verb.Flags {
+			if f.Name == "database-url" || f.Name == "owner-database-url" {
+				all = append(all, f.Target.String())
+			}
+		}
+	}
+	return all
 }
 
 // secretsOf are the parts of a connection string that may be its password, as

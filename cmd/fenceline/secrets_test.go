@@ -41,6 +41,32 @@ func TestThePasswordOfAnAddressIsNeverPrinted(t *testing.T) {
 	}
 }
 
+func TestThePasswordThatAFlagGivesIsPrintedByNoVerb(t *testing.T) {
+	t.Parallel()
+	var c cli
+	parser, err := newParser(&c, streams{out: io.Discard, err: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbs := 0
+	for _, verb := range parser.Model.Leaves(false) {
+		for _, f := range verb.Flags {
+			if f.Name != "database-url" {
+				continue
+			}
+			f.Target.SetString("postgres://u:hun@ter2hunter2@h/db")
+			if text := withoutSecrets(parser, "lookup ter2hunter2@h: no such host"); strings.Contains(text, "hunter2") {
+				t.Errorf("%s: %s", verb.Path(), text)
+			}
+			f.Target.SetString("")
+			verbs++
+		}
+	}
+	if verbs < 40 {
+		t.Errorf("only %d verbs name a database", verbs)
+	}
+}
+
 func TestEveryVerbReachesAServerOverTCPAndAddressesInKeywordForm(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(migrated(t))

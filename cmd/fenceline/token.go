@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/web/access"
 )
 
@@ -63,15 +63,6 @@ func (c *tokenRemoveCmd) Run(ctx context.Context, a *app) error {
 
 type tokenListCmd struct{ database }
 
-type tokenJSON struct {
-	ActsAs    string   `json:"acts_as"`
-	Role      string   `json:"role"` // what holds, within what its person may do now
-	Rights    []string `json:"rights"`
-	Queues    []string `json:"queues"` // null for all
-	ExpiresAt string   `json:"expires_at"`
-	UsedAt    *string  `json:"used_at"` // to a minute; null when it never was
-}
-
 // Run lists tokens.
 func (c *tokenListCmd) Run(ctx context.Context, a *app) error {
 	return c.with(ctx, a, func(s *store.Store) error {
@@ -79,19 +70,13 @@ func (c *tokenListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		all, rows := []tokenJSON{}, [][]string{}
+		if a.json {
+			return a.printJSON(map[string]any{"tokens": wire.TokensOf(tokens)})
+		}
+		rows := [][]string{}
 		for _, t := range tokens {
 			holds := t.Holds()
-			j := tokenJSON{ActsAs: t.Actor(), Role: string(holds.Role), Rights: rightWords(holds.Rights), Queues: holds.Queues, ExpiresAt: timeText(t.ExpiresAt)}
-			if !t.UsedAt.IsZero() {
-				at := timeText(t.UsedAt)
-				j.UsedAt = &at
-			}
-			all = append(all, j)
-			rows = append(rows, []string{j.ActsAs, j.Role, strings.Join(j.Rights, ", "), queuesText(j.Queues), j.ExpiresAt, orElse(timeText(t.UsedAt), "never")})
-		}
-		if a.json {
-			return a.printJSON(map[string]any{"tokens": all})
+			rows = append(rows, []string{t.Actor(), string(holds.Role), rightsText(holds.Rights), queuesText(holds.Queues), timeText(t.ExpiresAt), orElse(timeText(t.UsedAt), "never")})
 		}
 		return printTable(a.out, []string{"ACTS AS", "ROLE", "RIGHTS", "QUEUES", "EXPIRES", "USED LAST"}, rows)
 	})

@@ -67,7 +67,7 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		{"token add ada", "<name>"},
 		{"token add ada ci --expires 0s", "--expires"},
 		{"serve --prefix ops", "--prefix"},
-		{"serve --owner-database-url postgres://x/y", "--owner-database-url"},
+		{"serve --listen 127.0.0.1:0 --owner-database-url postgres://x/y", "--owner-database-url"},
 		{"worker --workers 0", "--queue"},
 		{"worker --metrics-listen 9464", "--metrics-listen"},
 		{"enqueue", "KIND"},

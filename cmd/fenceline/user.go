@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 	"github.com/fenceline/fenceline/web/access"
 )
 
@@ -39,15 +40,6 @@ func (p powers) read() store.Powers {
 		out.Rights = append(out.Rights, store.Right(r))
 	}
 	return out
-}
-
-// with opens the store, does one thing and closes it.
-func (d database) with(ctx context.Context, a *app, do func(*store.Store) error) error {
-	s, err := d.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(s.Store), s.close(ctx))
 }
 
 // aboutPerson names what was refused.
@@ -82,7 +74,7 @@ func (c *userAddCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return aboutPerson(c.Name, err)
 		}
-		return a.said(personOf(p), "%s may sign in as %s.\n", p.Name, p.Role)
+		return a.said(wire.PersonOf(p), "%s may sign in as %s.\n", p.Name, p.Role)
 	})
 }
 
@@ -133,7 +125,7 @@ func (c *userDisableCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return aboutPerson(c.Name, err)
 		}
-		return a.said(personOf(p), "%s may neither sign in nor act by tokens until fenceline user enable.\n", c.Name)
+		return a.said(wire.PersonOf(p), "%s may neither sign in nor act by tokens until fenceline user enable.\n", c.Name)
 	})
 }
 
@@ -149,7 +141,7 @@ func (c *userEnableCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return aboutPerson(c.Name, err)
 		}
-		return a.said(personOf(p), "%s may sign in as %s.\n", c.Name, p.Role)
+		return a.said(wire.PersonOf(p), "%s may sign in as %s.\n", c.Name, p.Role)
 	})
 }
 
@@ -190,32 +182,6 @@ func (c *userRemoveCmd) Run(ctx context.Context, a *app) error {
 
 type userListCmd struct{ database }
 
-type personJSON struct {
-	Name     string   `json:"name"`
-	Role     string   `json:"role"`
-	Rights   []string `json:"rights"`
-	Queues   []string `json:"queues"` // null for all
-	Signs    string   `json:"signs_in_with"`
-	SignedAt *string  `json:"signed_in_at"`
-	Disabled *string  `json:"disabled_at"` // null for who may sign in
-}
-
-func personOf(p store.Person) personJSON {
-	out := personJSON{Name: p.Name, Role: string(p.Role), Rights: rightWords(p.Rights), Queues: p.Queues, Signs: "password"}
-	if !p.Local {
-		out.Signs = p.Issuer
-	}
-	if !p.SignedAt.IsZero() {
-		at := timeText(p.SignedAt)
-		out.SignedAt = &at
-	}
-	if !p.DisabledAt.IsZero() {
-		at := timeText(p.DisabledAt)
-		out.Disabled = &at
-	}
-	return out
-}
-
 // queuesText are the queues in which somebody may act: nil is all of them, and a
 // token whose person may act in others only has none.
 func queuesText(queues []string) string {
@@ -228,12 +194,12 @@ func queuesText(queues []string) string {
 	return strings.Join(queues, ", ")
 }
 
-func rightWords(rights []store.Right) []string {
+func rightsText(rights []store.Right) string {
 	words := make([]string, len(rights))
 	for i, r := range rights {
 		words[i] = string(r)
 	}
-	return words
+	return strings.Join(words, ", ")
 }
 
 // Run lists everybody.
@@ -243,28 +209,19 @@ func (c *userListCmd) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		all, rows := []personJSON{}, [][]string{}
-		for _, p := range people {
-			j := personOf(p)
-			all = append(all, j)
-			if j.Disabled != nil {
-				j.Signs = "disabled"
-			}
-			rows = append(rows, []string{j.Name, j.Role, strings.Join(j.Rights, ", "), queuesText(j.Queues), j.Signs, timeText(p.SignedAt)})
-		}
 		if a.json {
-			return a.printJSON(map[string]any{"people": all})
+			return a.printJSON(map[string]any{"people": wire.PeopleOf(people)})
+		}
+		rows := [][]string{}
+		for _, p := range people {
+			signs := wire.PersonOf(p).SignsIn
+			if !p.DisabledAt.IsZero() {
+				signs = "disabled"
+			}
+			rows = append(rows, []string{p.Name, string(p.Role), rightsText(p.Rights), queuesText(p.Queues), signs, timeText(p.SignedAt)})
 		}
 		return printTable(a.out, []string{"NAME", "ROLE", "RIGHTS", "QUEUES", "SIGNS IN WITH", "LAST SIGNED IN"}, rows)
 	})
-}
-
-// said prints JSON for programs or a sentence for people.
-func (a *app) said(v any, format string, args ...any) error {
-	if a.json {
-		return a.printJSON(v)
-	}
-	return a.printf(format, args...)
 }
 
 // newPassword asks for a password at a terminal, twice and unseen, or reads the

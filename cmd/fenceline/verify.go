@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/wire"
 )
 
 type verifyCmd struct {
@@ -14,26 +14,16 @@ type verifyCmd struct {
 // Run holds every job against its log. What is wrong is printed, and the exit
 // code says so.
 func (c *verifyCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	report, err := s.Verify(ctx)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
-		return err
-	}
-	if a.json {
-		err = a.printJSON(struct {
-			store.Report
-			Background store.VerificationJSON `json:"background"`
-		}{report, store.VerificationOf(report.Background)})
-	} else {
-		err = printReport(a, report)
-	}
-	if err == nil && !report.OK {
+	return c.with(ctx, a, func(st *store.Store) error {
+		report, err := st.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		if err := printReport(a, report); err != nil || report.OK {
+			return err
+		}
 		return errSaid
-	}
-	return err
+	})
 }
 
 // printVerified says what was checked while jobs ran: that is never the verdict of
@@ -43,20 +33,26 @@ func printVerified(a *app, v store.Verification) error {
 		return a.printf("In the background nothing was checked yet.\n")
 	}
 	for _, f := range v.Found {
-		if err := a.printf("Found in the background at %s: %s, job %d, transition %d: %s\n", f.FoundAt.Format("2006-01-02 15:04:05"), f.Invariant, f.JobID, f.Transition, oneLine(f.Message)); err != nil {
+		if err := a.printf("Found in the background at %s: %s, job %d, transition %d: %s\n", timeText(f.FoundAt), f.Invariant, f.JobID, f.Transition, oneLine(f.Message)); err != nil {
 			return err
 		}
 	}
 	if !v.MissedUntil.IsZero() {
-		if err := a.printf("What the log held from %s to %s may have been removed before it was checked.\n", v.MissedFrom.Format("2006-01-02 15:04:05"), v.MissedUntil.Format("2006-01-02 15:04:05")); err != nil {
+		if err := a.printf("What the log held from %s to %s may have been removed before it was checked.\n", timeText(v.MissedFrom), timeText(v.MissedUntil)); err != nil {
 			return err
 		}
 	}
 	return a.printf("In the background %d transitions were checked, from %s through %s, last at %s; %d stale writes were accepted.\n",
-		v.N, v.Since.Format("2006-01-02 15:04:05"), v.Through.Format("2006-01-02 15:04:05"), v.At.Format("2006-01-02 15:04:05"), v.Stale)
+		v.N, timeText(v.Since), timeText(v.Through), timeText(v.At), v.Stale)
 }
 
 func printReport(a *app, r store.Report) error {
+	if a.json {
+		return a.printJSON(struct {
+			store.Report
+			Background wire.Verification `json:"background"`
+		}{r, wire.VerificationOf(r.Background)})
+	}
 	for _, v := range r.Violations {
 		if err := a.printf("%s, job %d, transition %d: %s\n", v.Invariant, v.JobID, v.Transition, oneLine(v.Message)); err != nil {
 			return err

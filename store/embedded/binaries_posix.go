@@ -54,6 +54,9 @@ var places = []string{
 // choose finds the server to run: the newest of the first source that has one,
 // or, for a cluster that exists, the first of the version that made it.
 func choose(explicit string, who account, major string, l layout) (binaries, error) {
+	if explicit == "" {
+		explicit = os.Getenv("PGBIN")
+	}
 	working := candidates(explicit, who)
 	if len(working) == 0 {
 		return binaries{}, missing(explicit, who)
@@ -76,9 +79,6 @@ func pick(working []binaries, major string, l layout) (binaries, error) {
 
 // candidates are the sets that run, in the order in which they are preferred.
 func candidates(explicit string, who account) []binaries {
-	if explicit == "" {
-		explicit = os.Getenv("PGBIN")
-	}
 	if explicit != "" {
 		return working([]string{explicit}, who)
 	}
@@ -132,9 +132,6 @@ func working(dirs []string, who account) []binaries {
 }
 
 func missing(explicit string, who account) error {
-	if explicit == "" {
-		explicit = os.Getenv("PGBIN")
-	}
 	if explicit != "" {
 		return &refusal{ErrMissing, fmt.Sprintf("%s holds no PostgreSQL server (postgres and initdb, version %d or newer) that %s can run; name the directory of a working one", explicit, oldest, who)}
 	}

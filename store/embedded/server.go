@@ -37,9 +37,6 @@ func socketURL(runDir, database, user string) string {
 	return u.String()
 }
 
-// DataDir is the absolute directory that the server lives in.
-func (s *Server) DataDir() string { return s.dir }
-
 // PID is the process id of the server's first process, for drills that stop or
 // kill it.
 func (s *Server) PID() int { return s.child.cmd.Process.Pid }

@@ -111,12 +111,10 @@ func (s State) ended(how store.End) State {
 	return s
 }
 
-// waits is the change to a state that waits for its due time.
-func (s State) waits(to store.State, due Clock) State {
+// becomes is the change to another state. Its due time, where it has one, lies
+// ahead.
+func (s State) becomes(to store.State) State {
 	s.Due = Ahead
-	if to == store.Retryable || to == store.Scheduled {
-		s.Due = due
-	}
 	return s.change(to)
 }
 
@@ -149,7 +147,7 @@ func (s State) enqueue(c Call) []Outcome {
 	}
 	s.Budget, s.Args = c.Budget, 1
 	if c.Later {
-		return one(s.waits(store.Scheduled, Ahead), Answer{Verdict: Accepted})
+		return one(s.becomes(store.Scheduled), Answer{Verdict: Accepted})
 	}
 	return one(s.change(store.Available), Answer{Verdict: Accepted})
 }

@@ -94,7 +94,7 @@ func (s State) accept(c Call) (next State, linked int) {
 		return s.ended(store.EndCompleted).change(store.Completed), linked
 	case Fail:
 		s.Errors++
-		return s.ended(store.EndFailed).waits(s.afterFailure(c), Ahead), 0
+		return s.ended(store.EndFailed).becomes(s.afterFailure(c)), 0
 	}
 	if !c.Started {
 		s.Used--

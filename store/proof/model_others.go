@@ -9,7 +9,7 @@ func (s State) expire(c Call) []Outcome {
 	for _, t := range s.times() {
 		due := t.State == store.Running && t.Lease == Passed
 		if due {
-			out = append(out, Outcome{t.ended(store.EndExpired).waits(t.afterExpiry(), Ahead), Answer{Verdict: Accepted}})
+			out = append(out, Outcome{t.ended(store.EndExpired).becomes(t.afterExpiry()), Answer{Verdict: Accepted}})
 		}
 		if !due || !c.Alone {
 			out = append(out, Outcome{t, Answer{}})
@@ -33,7 +33,7 @@ func (s State) promote(c Call) []Outcome {
 	due := (s.State == store.Scheduled || s.State == store.Retryable) && s.Due == Passed
 	var out []Outcome
 	if due {
-		out = append(out, Outcome{s.waits(store.Available, Ahead), Answer{Verdict: Accepted}})
+		out = append(out, Outcome{s.becomes(store.Available), Answer{Verdict: Accepted}})
 	}
 	if !due || !c.Alone {
 		out = append(out, Outcome{s, Answer{}})
@@ -112,14 +112,14 @@ func (s State) requeue() State {
 		s = s.ended(store.EndRequeued)
 	}
 	s.Budget = max(s.Budget, s.Used+1)
-	return s.waits(store.Available, Ahead)
+	return s.becomes(store.Available)
 }
 
 func (s State) terminate() State {
 	if s.State == store.Running {
 		s = s.ended(store.EndTerminated)
 	}
-	return s.waits(store.Terminated, Ahead)
+	return s.becomes(store.Terminated)
 }
 
 // lapse: the environment lets the deadline of a running job pass.

@@ -29,12 +29,12 @@ func To(address string) (Dial, error) {
 type Relay struct {
 	listener net.Listener
 	rewrite  func(sql string) string
+	dial     Dial
 	life     context.Context
 	end      context.CancelFunc
 	wg       sync.WaitGroup
 
 	mu     sync.Mutex
-	dial   Dial
 	conns  map[*conn]struct{}
 	refuse bool
 	silent bool
@@ -85,13 +85,6 @@ func (r *Relay) Close() {
 	r.end()
 	r.Cut()
 	r.wg.Wait()
-}
-
-// Redirect leads new connections to another server. Those that exist stay.
-func (r *Relay) Redirect(dial Dial) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.dial = dial
 }
 
 // Cut closes every connection, as a router does that restarts.
@@ -169,12 +162,12 @@ func (r *Relay) accept() {
 func (r *Relay) serve(client net.Conn) {
 	defer client.Close()
 	r.mu.Lock()
-	dial, refuse, silent := r.dial, r.refuse, r.silent
+	refuse, silent := r.refuse, r.silent
 	r.mu.Unlock()
 	if refuse || r.life.Err() != nil {
 		return
 	}
-	server, err := dial(r.life)
+	server, err := r.dial(r.life)
 	if err != nil {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -115,7 +116,7 @@ func (j *jobs) send(s sender, what string, holds func() bool) {
 	})
 	defer running.Wait()
 	defer stop()
-	await(j.t, what, holds)
+	storetest.Await(j.t, what, holds)
 }
 
 func TestADeliveryRepeatedAfterACrashIsTakenOnce(t *testing.T) {
@@ -134,7 +135,7 @@ func TestADeliveryRepeatedAfterACrashIsTakenOnce(t *testing.T) {
 	}
 	kill := sync.OnceFunc(func() { first.Process.Kill(); first.Wait() })
 	t.Cleanup(kill)
-	await(t, "the message was taken", func() bool { return len(r.deliveries()) == 1 })
+	storetest.Await(t, "the message was taken", func() bool { return len(r.deliveries()) == 1 })
 	kill()
 	if j.view(mail).Job.State != store.Running || len(j.view(parent).Twice) != 0 {
 		t.Errorf("before anybody sends again: %s, %v", j.view(mail).Job.State, j.view(parent).Twice)

@@ -6,23 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
-
-const patience = time.Minute
-
-// await polls until a fact holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came true that %s", what)
-		}
-	}
-}
 
 // The older write waits behind the newer one's transaction, whatever it does
 // with the row, and is judged on what is there when it may go on.
@@ -60,7 +48,7 @@ func TestAnOlderWriteThatWaitsIsJudgedOnTheLockedRow(t *testing.T) {
 				}
 				answer <- ok
 			})
-			await(t, "the older write waits", func() bool { return r.waits(late.PgConn().PID()) })
+			storetest.Await(t, "the older write waits", func() bool { return r.waits(late.PgConn().PID()) })
 			if c.commit {
 				err = tx.Commit(t.Context())
 			} else {

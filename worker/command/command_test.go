@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/worker"
 	"github.com/fenceline/fenceline/worker/command"
 )
@@ -148,12 +149,12 @@ func TestATerminatedJobsProgramIsStoppedWithItsWholeGroup(t *testing.T) {
 	script := `trap 'echo term >> ended' TERM; sleep 300 & echo $! > child; echo $$ > self; while :; do wait; done`
 	b := start(t, script, command.Options{Options: worker.Options{Lease: 3 * time.Second}, Stop: 200 * time.Millisecond})
 	id := b.enqueue(`{"name": "script"}`, 0)
-	b.await("the program runs", func() bool { return b.read("self") != "" })
+	storetest.Await(b.t, "the program runs", func() bool { return b.read("self") != "" })
 	_, err := b.st.Terminate(t.Context(), store.OperatorParams{JobID: id, Seen: b.view(id, store.Running).Job.Revision, Actor: "test", Reason: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.await("the refusal is recorded", func() bool {
+	storetest.Await(b.t, "the refusal is recorded", func() bool {
 		v := b.view(id, store.Terminated)
 		return v.Transitions[len(v.Transitions)-1].Op == store.OpFail
 	})
@@ -203,7 +204,7 @@ func TestAtShutdownARunningProgramIsStoppedAndTheJobGivenBack(t *testing.T) {
 	t.Parallel()
 	b := start(t, `echo $$ > self; sleep 300`, command.Options{})
 	id := b.enqueue(`{"name": "script"}`, 0)
-	b.await("the program runs", func() bool { return b.read("self") != "" })
+	storetest.Await(b.t, "the program runs", func() bool { return b.read("self") != "" })
 	b.halt()
 	b.gone(b.read("self"))
 	v := b.view(id, store.Available)

@@ -24,8 +24,6 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m, storetest.NoLeaks) }
 
-const patience = 60 * time.Second
-
 // bench is a pool that allows one program, written as a shell script.
 type bench struct {
 	t    *testing.T
@@ -92,26 +90,9 @@ func (b *bench) enqueueAs(key, args string, attempts int) int64 {
 	return got.ID
 }
 
-func (b *bench) await(what string, holds func() bool) {
-	b.t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(end) {
-			b.t.Fatalf("it never came true that %s", what)
-		}
-	}
-}
-
 func (b *bench) view(id int64, state store.State) store.JobView {
 	b.t.Helper()
-	var v store.JobView
-	b.await("the job is "+string(state), func() bool {
-		var err error
-		if v, err = b.st.JobView(b.t.Context(), id); err != nil {
-			b.t.Fatal(err)
-		}
-		return v.Job.State == state
-	})
-	return v
+	return storetest.AwaitState(b.t, b.st, id, state)
 }
 
 func (b *bench) result(id int64) string {
@@ -147,7 +128,7 @@ func (b *bench) gone(pids ...string) {
 		if err != nil {
 			b.t.Fatalf("no process id: %q", text)
 		}
-		b.await("process "+text+" is gone", func() bool {
+		storetest.Await(b.t, "process "+text+" is gone", func() bool {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return err != nil && syscall.Kill(pid, 0) == syscall.ESRCH || strings.Contains(string(stat), ") Z ")
 		})

@@ -101,26 +101,9 @@ func (b *bench) enqueue(args string, attempts int) int64 {
 	return got.ID
 }
 
-func (b *bench) await(what string, holds func() bool) {
-	b.t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(end) {
-			b.t.Fatalf("it never came true that %s", what)
-		}
-	}
-}
-
 func (b *bench) view(id int64, state store.State) store.JobView {
 	b.t.Helper()
-	var v store.JobView
-	b.await("the job is "+string(state), func() bool {
-		var err error
-		if v, err = b.st.JobView(b.t.Context(), id); err != nil {
-			b.t.Fatal(err)
-		}
-		return v.Job.State == state
-	})
-	return v
+	return storetest.AwaitState(b.t, b.st, id, state)
 }
 
 func (b *bench) result(id int64) string {
