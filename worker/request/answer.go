@@ -34,6 +34,11 @@ type reading struct {
 }
 
 func (t *target) read(answer *http.Response) *reading {
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// The transport lets go of the connection: neither the request's time nor
+		// the end of the attempt would end a read of it.
+		return &reading{status: answer.StatusCode}
+	}
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	g := &reading{status: answer.StatusCode, err: err, cut: len(raw) > maxBody}
 	raw = raw[:min(len(raw), maxBody)]
@@ -79,7 +84,10 @@ func refusal(target string, answer *http.Response, now time.Time) error {
 	if text := http.StatusText(status); text != "" {
 		message += " " + text
 	}
-	if status >= 300 && status < 400 {
+	switch {
+	case status == http.StatusSwitchingProtocols:
+		message += "; no other protocol than HTTP is spoken"
+	case status >= 300 && status < 400:
 		message += "; redirects are not followed: name the place itself in the target"
 	}
 	err := outcome.Fail(fmt.Sprintf("http %d", status), message, nil)

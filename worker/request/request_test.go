@@ -131,6 +131,15 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case name == "hangup":
 			panic(http.ErrAbortHandler)
+		case name == "switch":
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: canary\r\n\r\n")
+			<-free
 		}
 	})
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -185,6 +194,10 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 		if strings.HasPrefix(c.class, "http ") && !strings.HasSuffix(f.Output, "because") {
 			t.Errorf("%s/%s: kept %q", c.target, c.path, f.Output)
 		}
+	}
+	// Behind this status the connection is nobody's, and no deadline ends a read.
+	if f, v := b.failure(b.enqueue(`{"target": "hasty", "path": "switch"}`, 2)); f.Class != "http 101" || !strings.Contains(f.Message, "hasty answered 101 Switching Protocols") || v.Job.Attempts != 1 {
+		t.Errorf("101: %+v after %d attempts", f.AttemptError, v.Job.Attempts)
 	}
 	for path, want := range map[string]string{
 		"echo":  `{"cut": false, "body": {"url": "[masked]echo", "kept": true, "header": "[masked]"}, "status": 200}`,
