@@ -127,7 +127,8 @@ func report(parser *kong.Kong, io streams, err error) int {
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.err, "fenceline:", withoutSecrets(parser, oneSentence(err)))
+		// It may quote an argument, a file or a server.
+		fmt.Fprintln(io.err, "fenceline:", paragraph(withoutSecrets(parser, oneSentence(err))))
 	}
 	if isUsage {
 		return exitUsage
