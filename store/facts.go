@@ -28,7 +28,7 @@ type Facts struct {
 // BrokenPromise is what the check of the log found that no correct log can hold,
 // and that no resolved incident knew.
 type BrokenPromise struct {
-	N, Stale int64     // how many, and of those, accepted writes of attempts without authority; of the kept ones
+	N, Stale int64     // how many, and how many accepted writes of attempts without authority are among what broke; of the kept ones
 	Newest   Violation // a stale one where there is any
 }
 

@@ -40,29 +40,34 @@ type NoticeRule struct {
 // and are new to it or changed, and those that it believes to be unresolved. What
 // was resolved before it could be told is not worth a word. What counts is the
 // severity now or as it was told: who heard of a high one hears that it is low.
+// A change waits until the job that told of the incident last is over: a message
+// that is tried again must not be heard behind the one that follows it.
 const untoldSQL = `
 select ` + incidentColumns + `, u.was
 from (
-  select o.id, coalesce(n.state, '') as was
+  select o.id, coalesce(n.state, '') as was, n.job_id
   from fenceline.incidents o
   left join fenceline.notices n on n.target = $1 and n.incident_id = o.id
   where o.state <> 'resolved' and (o.severity = any ($2) or n.severity = any ($2)) and coalesce(o.snoozed_until < clock_timestamp(), true)
     and (n.incident_id is null or (n.state, n.severity, n.reopened) <> (o.state, o.severity, o.reopened))
   union all
-  select n.incident_id, n.state
+  select n.incident_id, n.state, n.job_id
   from fenceline.notices n
   join fenceline.incidents o on o.id = n.incident_id and o.state = 'resolved'
   where n.target = $1 and n.state <> 'resolved' and n.severity = any ($2)
 ) u
 join fenceline.incidents i on i.id = u.id
 where not exists (select from fenceline.notice_targets t where t.target = $1 and t.at > clock_timestamp() - $3::interval)
+  and not exists (select from fenceline.jobs j where j.id = u.job_id and j.state not in ('completed', 'discarded', 'terminated'))
 order by i.id
 limit $4`
 
 // Tell has what a target does not know delivered by a job of [NoticeKind] in
 // [NoticeQueue], and keeps in the same transaction that it was told: each change
-// makes one job, however many processes call this. It returns the job's id, 0
-// when there was nothing to tell or another process is at it.
+// makes one job, however many processes call this. What a target is to hear of an
+// incident waits until the job that told of it before is delivered or given up,
+// so that it hears of each in order. It returns the job's id, 0 when there was
+// nothing to tell or another process is at it.
 func (s *Store) Tell(ctx context.Context, r NoticeRule) (job int64, err error) {
 	untold, err := readUntold(ctx, s.pool, r) // in most looks there is nothing, and that is all
 	if err == nil && len(untold) > 0 {
@@ -97,10 +102,10 @@ func (s *Store) tell(ctx context.Context, tx pgx.Tx, r NoticeRule) (int64, error
 		ids[n], states[n], severities[n], reopened[n] = u.Incident.ID, string(u.Incident.State), u.Incident.Severity, int64(u.Incident.Reopened)
 	}
 	_, err = tx.Exec(ctx, `
-insert into fenceline.notices as n (target, incident_id, state, severity, reopened, at)
-select $1, u.id, u.state, u.severity, u.reopened, clock_timestamp() from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) u (id, state, severity, reopened)
-on conflict (target, incident_id) do update set state = excluded.state, severity = excluded.severity, reopened = excluded.reopened, at = excluded.at`,
-		r.Target, ids, states, severities, reopened)
+insert into fenceline.notices as n (target, incident_id, state, severity, reopened, at, job_id)
+select $1, u.id, u.state, u.severity, u.reopened, clock_timestamp(), $6 from unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[]) u (id, state, severity, reopened)
+on conflict (target, incident_id) do update set state = excluded.state, severity = excluded.severity, reopened = excluded.reopened, at = excluded.at, job_id = excluded.job_id`,
+		r.Target, ids, states, severities, reopened, job)
 	return job, err
 }
 

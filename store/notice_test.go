@@ -12,8 +12,18 @@ import (
 )
 
 // told is what a target hears: one line for each message, one word for each
-// incident in it.
+// incident in it. It is delivered then.
 func (f *fixture) told(rule store.NoticeRule) string {
+	f.t.Helper()
+	words, delivery := f.message(rule)
+	if words != "" {
+		f.complete("messenger", delivery, `{}`)
+	}
+	return words
+}
+
+// message is what told is, and the lease of the job that is to deliver it.
+func (f *fixture) message(rule store.NoticeRule) (string, store.Lease) {
 	f.t.Helper()
 	rule.Body = func(now time.Time, all []store.Notice) (json.RawMessage, error) {
 		if since := time.Since(now); since < -time.Hour || since > time.Hour {
@@ -30,9 +40,22 @@ func (f *fixture) told(rule store.NoticeRule) string {
 		f.t.Fatal(err)
 	}
 	if id == 0 {
-		return ""
+		return "", store.Lease{}
 	}
-	return value[string](f, "select args ->> 'body' from fenceline.jobs where id = $1 and kind = 'http' and queue = 'notices' and args ->> 'target' = $2 and enqueued_by = 'fenceline'", id, rule.Target)
+	words := value[string](f, "select args ->> 'body' from fenceline.jobs where id = $1 and kind = 'http' and queue = 'notices' and args ->> 'target' = $2 and enqueued_by = 'fenceline'", id, rule.Target)
+	return words, f.messenger()
+}
+
+// messenger claims a message.
+func (f *fixture) messenger() store.Lease {
+	f.t.Helper()
+	claimed, err := f.Claim(f.ctx, store.ClaimParams{
+		Worker: "messenger", Queue: store.NoticeQueue, Kinds: []store.KindLease{{Kind: store.NoticeKind, Lease: lease}}, AttemptIDs: attempts(1),
+	})
+	if err != nil || len(claimed) != 1 {
+		f.t.Fatalf("claimed %d messages: %v", len(claimed), err)
+	}
+	return claimed[0].Lease
 }
 
 func TestATargetIsToldWhatItDoesNotKnowAndNothingTwice(t *testing.T) {
@@ -141,4 +164,43 @@ func TestATargetIsToldWhatItDoesNotKnowAndNothingTwice(t *testing.T) {
 	if id, err := f.Tell(f.ctx, rule); err != nil || id == 0 {
 		t.Errorf("afterwards: %d, %v", id, err)
 	}
+}
+
+func TestATargetHearsOfAnIncidentInOrderAlsoWhenAMessageIsTriedAgain(t *testing.T) {
+	f := open(t)
+	rule := store.NoticeRule{Target: "calls", Severities: []string{"high"}, Most: 1, OpenFirst: true}
+	var found []int64
+	for _, scope := range []string{"a", "b"} {
+		found = append(found, f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "queue " + scope, Severity: "high"}).Opened[0].ID)
+	}
+	end := func(id int64) {
+		t.Helper()
+		if _, err := f.changeIncident(id, store.IncidentChange{Action: store.IncidentResolve, Reason: "done"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hears := func(when, want string) {
+		t.Helper()
+		if got := f.told(rule); got != want {
+			t.Errorf("%s: told %q, want %q", when, got, want)
+		}
+	}
+	first, delivery := f.message(rule)
+	if want := fmt.Sprintf("%d:>open", found[0]); first != want {
+		t.Fatalf("told %q, want %q", first, want)
+	}
+	end(found[0])
+	hears("while the first message is on its way, of the other incident", fmt.Sprintf("%d:>open", found[1]))
+	hears("and of the first", "")
+	f.fail("messenger", store.Failure{Lease: delivery, Delay: time.Hour})
+	hears("while it waits to be tried again", "")
+	f.exec("update fenceline.jobs set state = 'available', run_at = clock_timestamp() where state = 'retryable'")
+	f.complete("messenger", f.messenger(), `{}`)
+	hears("once it is delivered", fmt.Sprintf("%d:open>resolved", found[0]))
+
+	end(found[1])
+	_, delivery = f.message(rule)
+	f.fail("messenger", store.Failure{Lease: delivery, Permanent: true, Reason: store.ReasonPermanent})
+	f.exec("update fenceline.incidents set state = 'open', resolved_at = null, resolved_in = null, reopened = reopened + 1 where id = $1", found[1])
+	hears("once a message is given up", fmt.Sprintf("%d:resolved>open", found[1]))
 }

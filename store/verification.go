@@ -206,7 +206,7 @@ type Verification struct {
 	Violations int64     // that were found, ever
 	Stale      int64     // of those that are kept: writes of attempts without authority that were accepted
 	Unsettled  int64     // kept ones that were found after the last incident about them was resolved
-	Open       int64     // of those, stale ones
+	Open       int64     // the accepted writes of attempts without authority among those
 
 	// What the log held from here until there may have been removed before it was
 	// checked: nothing checked it for longer than the log is kept. Zero when nothing was.
@@ -236,12 +236,12 @@ const unsettledSQL = `not exists (
 
 const verificationSQL = `
 with kept as materialized (
-  select v.stale, ` + unsettledSQL + ` as unsettled from fenceline.violations v order by v.transition_id, v.invariant limit 1000
+  select v.transition_id, v.stale, ` + unsettledSQL + ` as unsettled from fenceline.violations v order by v.transition_id, v.invariant limit 1000
 )
 select clock_timestamp(), s.n, s.since, s.through, s.at, s.beginless, s.violations, s.missed_from, s.missed_until,
-       (select count(*) from kept k where k.stale),
+       (select count(distinct k.transition_id) from kept k where k.stale),
        (select count(*) from kept k where k.unsettled),
-       (select count(*) from kept k where k.unsettled and k.stale)
+       (select count(distinct k.transition_id) from kept k where k.unsettled and k.stale)
 from fenceline.verification s where s.only_row`
 
 // Verification reads how far the log was checked by [Store.VerifyNext].

@@ -137,6 +137,18 @@ func TestAnAcceptedStaleWriteIsNamedAndIsAnIncidentUntilAPersonResolvesIt(t *tes
 	if w := f.judged(); len(w.Reopened) != 1 {
 		t.Errorf("another one: %+v", w)
 	}
+	// One write that breaks two invariants is one write.
+	id, a = f.late()
+	b := f.job(id)
+	f.complete("b", store.Lease{JobID: id, AttemptID: b.AttemptID, Generation: b.Generation}, `"in time"`)
+	planted = f.accept(a)
+	f.checkAll()
+	if n := value[int](f, "select count(*) from fenceline.violations where transition_id = $1 and stale", planted); n < 2 {
+		t.Fatalf("%d violations of one write", n)
+	}
+	if v := f.verification(); v.Stale != 3 || v.Open != 3 {
+		t.Errorf("three accepted writes, whose incident is open again: %d and %d", v.Stale, v.Open)
+	}
 }
 
 // What a step doubts and folds is what a fold of every job finds; nothing that a

@@ -133,7 +133,8 @@ func explainDatabase(err error) *problem {
 		return explainRefusal(server.Code, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return slow(err)
-	case errors.As(err, &refused), errors.As(err, &network), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &refused), errors.As(err, &network), pgconn.SafeToRetry(err), errors.Is(err, pgconn.ErrConnClosed),
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF):
 		return away(err)
 	}
 	return internal(err)
@@ -144,7 +145,8 @@ func explainDatabase(err error) *problem {
 // runs the database, and is no fault of ours.
 func explainRefusal(code string, err error) *problem {
 	switch code {
-	case "57014", "55P03", "53200", "40001", "40P01":
+	case "57014", "55P03", "53200", "40001", "40P01",
+		"25P03", "25P04": // this process stood still in a transaction, or the transaction took too long
 		return slow(err)
 	case "53100":
 		return &problem{Status: http.StatusServiceUnavailable, Code: "database_full", Message: "The disk of the database is full. Nothing was changed.", Retry: 10 * time.Second, cause: err}

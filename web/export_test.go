@@ -48,6 +48,12 @@ func (s *Server) OpenStreams() int { return int(s.streams.Load()) }
 // SetClock gives what counts within a time another clock.
 func (s *Server) SetClock(now func() time.Time) { s.refusals.now, s.meter.now = now, now }
 
+// Explained is the status with which an error is answered, and its code.
+func Explained(err error) (status int, code string) {
+	p := explain(err)
+	return p.Status, p.Code
+}
+
 // Ask counts a request of a stranger, and tells how many addresses are counted.
 func (s *Server) Ask(address string) (wait time.Duration, kept int) {
 	wait = s.meter.take(&s.meter.strangers, budget{network(address), false}, s.cfg.Rates.Strangers)

@@ -106,6 +106,9 @@ func (c *console) reports(words string) {
 	for path, status := range map[string]int{"/incidents/99/report": 404, "/api/v1/incidents/x/report": 422, "/incidents/1/report?format=pdf": 422, "/api/v1/incidents/1/report?colour=1": 422} {
 		want(c.t, c.get(path), status)
 	}
+	if got := want(c.t, c.get("/api/v1/incidents/1?colour=1"), 422); !strings.Contains(got.body, "it has none") {
+		c.t.Error(got.body)
+	}
 }
 
 func TestAnOpenPageOfAnIncidentFollowsIt(t *testing.T) {

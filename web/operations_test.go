@@ -167,6 +167,7 @@ func TestProgramsActOnManyJobsWithTheSameGuards(t *testing.T) {
 		`{"action":"requeue","q":"kind:nowhere"}`:                                     "q",
 		`{"action":"requeue","q":"kind:a","search":"` + kept + `"}`:                   "search",
 		`{"action":"requeue","q":"","unknown":1}`:                                     "unknown",
+		`{"action":"requeue","q":"","":1}`:                                            `""`,
 	} {
 		if _, got := want(t, c.api(path, body), 422).fault(t); got != field {
 			t.Errorf("%s: field %q, want %q", body, got, field)

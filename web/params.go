@@ -69,8 +69,12 @@ func query(c echo.Context, known ...string) (url.Values, error) {
 	return q, nil
 }
 
-// printable makes a client's name fit to be named in an answer.
+// printable makes a client's name fit to be named in an answer. One that is
+// empty is named by the quotation marks around it.
 func printable(name string) string {
+	if name == "" {
+		return `""`
+	}
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

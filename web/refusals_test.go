@@ -1,9 +1,12 @@
 package web_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/storetest"
@@ -31,6 +34,8 @@ func TestWhatTheDatabaseRefusesIsNoFaultOfOurs(t *testing.T) {
 		"53400": {503, "database_unavailable"},
 		"58030": {503, "database_unavailable"},
 		"40P01": {503, "busy"},
+		"25P03": {503, "busy"},
+		"25P04": {503, "busy"},
 		"25006": {503, "database_unavailable"},
 		"42501": {403, "database_refuses"},
 		"22012": {500, "internal"}, // what we do not know is ours
@@ -45,6 +50,14 @@ func TestWhatTheDatabaseRefusesIsNoFaultOfOurs(t *testing.T) {
 				t.Errorf("%s at %s is %s, want %s", state, path, code, answer.code)
 			}
 		}
+	}
+}
+
+// The driver says so of a connection that it found closed while it waited for the
+// answer, as when the server is killed at that moment.
+func TestAConnectionThatEndsWithoutAWordIsNoFaultOfOurs(t *testing.T) {
+	if status, code := web.Explained(fmt.Errorf("commit: %w", pgconn.ErrConnClosed)); status != 503 || code != "database_unavailable" {
+		t.Errorf("%d %s", status, code)
 	}
 }
 

@@ -99,7 +99,16 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 	}
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return report(parser, io, parsed.Run(a))
+	return report(parser, io, stopped(ctx, parsed.Run(a)))
+}
+
+// stopped says by which signal a verb was ended where its error only says that it
+// was.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, errSaid) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), context.Canceled.Error(), context.Cause(ctx).Error()))
 }
 
 // checkText refuses what the parser would quietly replace.
@@ -132,7 +141,8 @@ func report(parser *kong.Kong, io streams, err error) int {
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
-		fmt.Fprintln(io.err, "fenceline:", withoutSecrets(parser, oneSentence(err)))
+		// It may quote an argument, a file or a server.
+		fmt.Fprintln(io.err, "fenceline:", paragraph(withoutSecrets(parser, oneSentence(err))))
 	}
 	if isUsage {
 		return exitUsage

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,4 +34,15 @@ func TestWhoMayNotMakeRolesIsToldWhichOneIsMissing(t *testing.T) {
 func TestThingsAreCountedInWordsThatFit(t *testing.T) {
 	t.Parallel()
 	same(t, "the words", []string{counted(0, "job"), counted(1, "job"), counted(2, "job")}, []string{"0 jobs", "1 job", "2 jobs"})
+}
+
+func TestAVerbThatASignalEndedNamesTheSignal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reading := fmt.Errorf("read the audit: %w", context.Canceled)
+	same(t, "an end that nobody asked for", stopped(ctx, reading), reading)
+	cancel(errors.New("interrupt signal received"))
+	same(t, "the sentence", stopped(ctx, reading).Error(), "read the audit: interrupt signal received")
+	same(t, "what was said already", stopped(ctx, errors.Join(errSaid, reading)).Error(), errors.Join(errSaid, reading).Error())
+	same(t, "nothing", stopped(ctx, nil), nil)
 }

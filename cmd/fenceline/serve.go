@@ -59,7 +59,7 @@ func (c *serveCmd) check() error {
 	if _, err := web.CheckPrefix(c.Prefix); err != nil {
 		return usagef("--prefix: %w", err)
 	}
-	return nil
+	return c.readable()
 }
 
 // listen takes the address before anything is started. Whoever starts Fenceline

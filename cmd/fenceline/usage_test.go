@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +16,18 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
 	for _, c := range []struct {
 		args  string
 		words string
 	}{
 		{"nonsense", "nonsense"},
 		{"serve --nonsense", "--nonsense"},
+		{"serve \x1b[31m\u202e", `unexpected argument \x1b[31m\u202e`},
 		{"serve --workers many", "--workers"},
 		{"serve --workers -1", "--workers"},
 		{"serve --lease soon", "--lease"},
@@ -68,6 +75,8 @@ func TestAMistakeOnTheCommandLineIsNamedAndNothingIsStarted(t *testing.T) {
 		{"token add ada ci --expires 0s", "--expires"},
 		{"serve --prefix ops", "--prefix"},
 		{"serve --listen 127.0.0.1:0 --owner-database-url postgres://x/y", "--owner-database-url"},
+		{"serve --owner-database-url postgres://x/y --listen " + taken.Addr().String(), "--owner-database-url"},
+		{"worker --owner-database-url postgres://x/y --metrics-listen " + taken.Addr().String(), "--owner-database-url"},
 		{"worker --workers 0", "--queue"},
 		{"worker --metrics-listen 9464", "--metrics-listen"},
 		{"enqueue", "KIND"},

@@ -25,6 +25,9 @@ func (c *workerCmd) Run(ctx context.Context, a *app) error {
 	if len(c.queues()) == 0 {
 		return usagef("--workers: 0 leaves no queue to work; name one with --queue")
 	}
+	if err := c.readable(); err != nil {
+		return err
+	}
 	listener, err := c.listen(ctx)
 	if err != nil {
 		return err

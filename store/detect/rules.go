@@ -23,7 +23,7 @@ func brokenPromise(f store.Facts, _ Thresholds) []Finding {
 	}
 	v := b.Newest
 	return []Finding{{Severity: High, N: b.N, Job: v.JobID, Search: fmt.Sprintf("id:%d", v.JobID), Broken: true,
-		What: fmt.Sprintf("%s %s found in the log, of which accepted writes of attempts without authority: %d. Transition %d of job %d breaks %s: %s.", counted(b.N, "violation"), was(b.N), b.Stale, v.Transition, v.JobID, v.Invariant, v.Message)}}
+		What: fmt.Sprintf("%s %s found in the log; writes of attempts without authority that were accepted: %d. Transition %d of job %d breaks %s: %s.", counted(b.N, "violation"), was(b.N), b.Stale, v.Transition, v.JobID, v.Invariant, v.Message)}}
 }
 
 func expirySpike(f store.Facts, t Thresholds) []Finding {

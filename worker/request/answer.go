@@ -34,13 +34,37 @@ type reading struct {
 }
 
 func (t *target) read(answer *http.Response) *reading {
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// The transport lets go of the connection: neither the request's time nor
+		// the end of the attempt would end a read of it.
+		return &reading{status: answer.StatusCode}
+	}
+	longest := 0
+	if len(t.secrets) > 0 {
+		longest = len(t.secrets[0])
+	}
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, int64(maxBody+1+longest)))
 	g := &reading{status: answer.StatusCode, err: err, cut: len(raw) > maxBody}
-	raw = raw[:min(len(raw), maxBody)]
+	if g.cut {
+		raw, g.err = raw[:t.cut(raw)], nil
+	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	g.json = !g.cut && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 	g.text = t.masks.Replace(string(raw))
 	return g
+}
+
+// cut is where to end a body that is longer than is kept: at the limit, or before
+// a secret that lies across it, half of which would not be known for one.
+func (t *target) cut(raw []byte) int {
+	end := maxBody
+	for _, secret := range t.secrets {
+		from := maxBody - min(len(secret)-1, maxBody)
+		if i := bytes.Index(raw[from:min(len(raw), maxBody+len(secret)-1)], []byte(secret)); i >= 0 {
+			end = min(end, from+i)
+		}
+	}
+	return end
 }
 
 // result keeps JSON digit for digit. What PostgreSQL could not store as JSON is
@@ -79,7 +103,10 @@ func refusal(target string, answer *http.Response, now time.Time) error {
 	if text := http.StatusText(status); text != "" {
 		message += " " + text
 	}
-	if status >= 300 && status < 400 {
+	switch {
+	case status == http.StatusSwitchingProtocols:
+		message += "; no other protocol than HTTP is spoken"
+	case status >= 300 && status < 400:
 		message += "; redirects are not followed: name the place itself in the target"
 	}
 	err := outcome.Fail(fmt.Sprintf("http %d", status), message, nil)

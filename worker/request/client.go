@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type target struct {
 	key       []byte // empty when bodies are not signed
 	timeout   time.Duration
 	transport *http.Transport
+	secrets   []string // the longest first
 	masks     *strings.Replacer
 }
 
@@ -56,8 +58,11 @@ func newTarget(given Target, resolver *net.Resolver) (*target, error) {
 			return nil, fmt.Errorf("%s: %w", field.name, err)
 		}
 	}
+	t.secrets = given.secrets()
+	// The first that fits is replaced: one that begins with another comes before it.
+	slices.SortStableFunc(t.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	for _, secret := range given.secrets() {
+	for _, secret := range t.secrets {
 		pairs = append(pairs, secret, outcome.Masked)
 	}
 	t.masks = strings.NewReplacer(pairs...)

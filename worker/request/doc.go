@@ -21,7 +21,7 @@
 //	2xx                     success with a [Result]
 //	408, 425, 429 and 5xx   a failure that is retried, of class "http 503"; what
 //	                        Retry-After asks for is granted, up to an hour
-//	3xx, other 4xx          a permanent failure; no redirect is followed
+//	3xx, other 4xx, 101     a permanent failure; no redirect is followed
 //	an address that may not be dialled
 //	                        a permanent failure of class "address refused"
 //	no answer               a failure that is retried, of class "dns", "dial",

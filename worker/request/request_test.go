@@ -131,6 +131,19 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case name == "hangup":
 			panic(http.ErrAbortHandler)
+		case name == "longer":
+			io.WriteString(w, "canary-header-of-another")
+		case name == "across":
+			io.WriteString(w, strings.Repeat("x", 64<<10-6)+"canary-field")
+		case name == "switch":
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: canary\r\n\r\n")
+			<-free
 		}
 	})
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -141,7 +154,7 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 	gone.Close()
 	canary := request.Target{
 		URL: server.URL + "/canary-path/", Allow: loopback, Headers: map[string]string{"Authorization": "Bearer canary-header"},
-		Fields: map[string]json.RawMessage{"key": raw(`"canary-field"`)}, Secret: "canary-secret",
+		Fields: map[string]json.RawMessage{"key": raw(`"canary-field"`), "other": raw(`"canary-header-of-another"`)}, Secret: "canary-secret",
 	}
 	with := func(change func(*request.Target)) request.Target {
 		t := canary
@@ -186,12 +199,20 @@ func TestHowARequestIsAnsweredDecidesAndNothingOfTheTargetIsTold(t *testing.T) {
 			t.Errorf("%s/%s: kept %q", c.target, c.path, f.Output)
 		}
 	}
+	// Behind this status the connection is nobody's, and no deadline ends a read.
+	if f, v := b.failure(b.enqueue(`{"target": "hasty", "path": "switch"}`, 2)); f.Class != "http 101" || !strings.Contains(f.Message, "hasty answered 101 Switching Protocols") || v.Job.Attempts != 1 {
+		t.Errorf("101: %+v after %d attempts", f.AttemptError, v.Job.Attempts)
+	}
 	for path, want := range map[string]string{
 		"echo":  `{"cut": false, "body": {"url": "[masked]echo", "kept": true, "header": "[masked]"}, "status": 200}`,
 		"huge":  `{"cut": true, "body": "` + strings.Repeat("x", 64<<10) + `", "status": 200}`,
 		"text":  `{"cut": false, "body": "ok ��", "status": 200}`,
 		"nul":   `{"cut": false, "body": "\"\\u0000\"", "status": 200}`,
 		"empty": `{"cut": false, "body": null, "status": 204}`,
+		// A secret lies across the end of what is kept.
+		"across": `{"cut": true, "body": "` + strings.Repeat("x", 64<<10-6) + `", "status": 200}`,
+		// One secret begins with another one.
+		"longer": `{"cut": false, "body": "[masked]", "status": 200}`,
 	} {
 		if r := b.result(b.enqueue(fmt.Sprintf(`{"target": "it", "path": %q}`, path), 1)); r != want {
 			t.Errorf("%s: %.200s, want %.200s", path, r, want)
