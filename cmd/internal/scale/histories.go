@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,16 +40,9 @@ func live(ctx context.Context, st *store.Store) error {
 	i := 0
 	for _, s := range sorts {
 		for range s.n {
-			l := &life{Store: st, ctx: ctx, worker: fmt.Sprintf("host-%d/1", i%8)}
-			e, err := st.Enqueue(ctx, store.Request{Kind: fmt.Sprintf("kind-%d", i%12), Queue: fmt.Sprintf("queue-%d", i%5), Key: fmt.Sprintf("order-%d", i),
-				Args: json.RawMessage(`{"customer_id": 1}`), Tags: [][]string{nil, {"urgent"}}[min(1, i%20/19)], MaxAttempts: 3, Actor: "scale"})
-			if err != nil {
-				return err
-			}
-			if l.job, err = st.Job(ctx, e.ID); err != nil {
-				return err
-			}
-			if err := s.live(l); err != nil {
+			request := store.Request{Kind: fmt.Sprintf("kind-%d", i%12), Queue: fmt.Sprintf("queue-%d", i%5), Key: fmt.Sprintf("order-%d", i),
+				Args: json.RawMessage(`{"customer_id": 1}`), Tags: [][]string{nil, {"urgent"}}[min(1, i%20/19)], MaxAttempts: 3, Actor: "scale"}
+			if _, err := liveOne(ctx, st, request, s.live); err != nil {
 				return fmt.Errorf("life %d: %w", i, err)
 			}
 			i++
@@ -62,19 +56,22 @@ func live(ctx context.Context, st *store.Store) error {
 
 // renewals is one job with a long history.
 func renewals(ctx context.Context, st *store.Store, n int) (int64, error) {
-	l := &life{Store: st, ctx: ctx, worker: "host-1/1"}
-	e, err := st.Enqueue(ctx, store.Request{Kind: "long", Queue: "long", Actor: "scale"})
+	return liveOne(ctx, st, store.Request{Kind: "long", Queue: "long", Actor: "scale"}, func(l *life) error {
+		return l.first(append(append([]step{l.claim(lease)}, slices.Repeat([]step{l.renew()}, n)...), l.complete())...)
+	})
+}
+
+// liveOne enqueues a job and lets it live. It returns its id.
+func liveOne(ctx context.Context, st *store.Store, r store.Request, how func(*life) error) (int64, error) {
+	e, err := st.Enqueue(ctx, r)
 	if err != nil {
 		return 0, err
 	}
+	l := &life{Store: st, ctx: ctx, worker: fmt.Sprintf("host-%d/1", e.ID%8)}
 	if l.job, err = st.Job(ctx, e.ID); err != nil {
 		return 0, err
 	}
-	steps := []step{l.claim(lease)}
-	for range n {
-		steps = append(steps, l.renew())
-	}
-	return e.ID, l.first(append(steps, l.complete())...)
+	return e.ID, how(l)
 }
 
 // life is one job with its attempts, of which the last holds the lease.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,8 +82,34 @@ func (m *machine) pages(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := detected(ctx, st); err != nil {
+		return err
+	}
 	end([]*exec.Cmd{cmd})
 	return m.beside(ctx, st, conn, server)
+}
+
+// detected lets jobs of a new kind fail, and waits until the console has made an
+// incident of it.
+func detected(ctx context.Context, st *store.Store) error {
+	kind := fmt.Sprintf("broken-%d", time.Now().Unix())
+	began := time.Now()
+	for range 30 {
+		if _, err := liveOne(ctx, st, store.Request{Kind: kind, Queue: "broken", Actor: "scale"}, func(l *life) error { return l.first(l.claim(lease), l.discard()) }); err != nil {
+			return err
+		}
+	}
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		in, err := st.Incidents(ctx)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(in.Active, func(i store.Incident) bool { return i.Kind == kind }); i >= 0 {
+			fmt.Printf("\nfailures of a new kind were an incident (%s) %s after the first\n", in.Active[i].Rule, time.Since(began).Round(100*time.Millisecond))
+			return nil
+		}
+	}
+	return ctx.Err()
 }
 
 // beside drains the same number of jobs in turn among the many, and in a
