@@ -56,7 +56,7 @@ reproducible: ## build twice, in two directories, and compare the bytes
 test-migrations: ## migrate two million jobs under a full load of renewals (MIGRATE_JOBS=…)
 	MIGRATE_JOBS=$${MIGRATE_JOBS:-2000000} go test -count 1 -timeout 60m -v -run NoRenewalIsMissed ./store
 
-scale: ## measure what docs/scaling.md says: processes, a standby, a failover (ARGS='--only …')
+scale: ## measure processes, a standby, a failover; pages among millions (ARGS='--only …')
 	@go run ./cmd/internal/scale $(ARGS)
 
 check: ## formatting, vet, generated views, staticcheck, builds for other systems

@@ -140,7 +140,7 @@ func (s *site) hostileBehindSignIn(tab *chrometest.Tab) {
 	own := "/people/" + strconv.FormatInt(ada.ID, 10)
 	visit("/", "/jobs", "/queues", "/people", own, "/people/2", "/audit", "/account", jobPath(id))
 	tab.Until(liveState + ` === 'live'`)
-	if _, err := s.store.SetPowers(s.ctx, "test", store.SeenPerson{Name: "ada"}, powers); err != nil {
+	if _, err := s.store.SetPowers(s.ctx, "test", store.SeenPerson{Name: "ada", Elsewhere: true}, powers); err != nil {
 		s.t.Fatal(err)
 	}
 	visit("/", "/jobs", jobPath(id), "/audit", "/account", "/people")
