@@ -26,20 +26,6 @@ const (
 	HaltRightLost HaltCode = "right_lost" // who confirmed or resumed it may not act on many jobs any more
 )
 
-// WhyNotBulk says why powers do not reach an action on many jobs, as what
-// somebody is or has now; empty when they do.
-func (p Powers) WhyNotBulk() string {
-	switch {
-	case !p.Role.Includes(RoleOperator):
-		return "has the role " + string(p.Role) + " now"
-	case !p.Has(RightBulk):
-		return "has not the right " + string(RightBulk) + " any more"
-	case p.Queues != nil:
-		return "may act in some queues only now"
-	}
-	return ""
-}
-
 // withdrawn says why the operation must not go on: who carries it on may not do
 // so any more; empty when they may. What it looked at stays as it is until the
 // step is over: when the change of an account has been answered, no step on its
@@ -70,7 +56,7 @@ func (o *underWay) withdrawn(ctx context.Context, tx pgx.Tx) (why string, err er
 		}
 		holds = t.Holds()
 	}
-	if why := holds.WhyNotBulk(); why != "" {
+	if why := holds.whyNotBulk(); why != "" {
 		return o.carrier() + " " + why, nil
 	}
 	return "", nil

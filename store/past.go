@@ -152,7 +152,7 @@ func (p *Past) readCounts(ctx context.Context, tx pgx.Tx) error {
 			continue
 		}
 		q := p.queue(r.Queue)
-		q.count(r)
+		q.add(r)
 		if r.Type == TypeClaimed {
 			q.Starts, q.StartMean, q.Worst = q.Starts+r.Spans, q.StartMean+r.Span, max(q.Worst, r.Longest)
 		}

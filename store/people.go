@@ -12,119 +12,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype/zeronull"
 )
 
-// Role is what a person is to the console. Each may do what the one before may.
-type Role string
-
-// The roles.
-const (
-	RoleViewer   Role = "viewer"   // looks
-	RoleOperator Role = "operator" // acts on jobs, queues and workers
-	RoleAdmin    Role = "admin"    // has every right
-)
-
-// Roles are all roles, the least first.
-var Roles = []Role{RoleViewer, RoleOperator, RoleAdmin}
-
-// Includes reports whether the role may do what other may. A word that is no
-// role includes nothing, and nothing includes it.
-func (r Role) Includes(other Role) bool {
-	mine, theirs := slices.Index(Roles, r), slices.Index(Roles, other)
-	return theirs >= 0 && mine >= theirs
-}
-
-// Right is something that a role alone does not give.
-type Right string
-
-// The rights.
-const (
-	RightReveal Right = "reveal" // see and search what jobs were given and made
-	RightBulk   Right = "bulk"   // act on many jobs at once
-)
-
-// Rights are all rights.
-var Rights = []Right{RightReveal, RightBulk}
-
 // ErrNoPerson says that there is no such person.
 var ErrNoPerson = errors.New("no such person")
 
 // ErrDisabled says that somebody has an account that is disabled.
 var ErrDisabled = errors.New("the account is disabled")
-
-// ConflictLastAdmin says that an account stays what it is because no other admin
-// could act: nobody could change what people may do, but for whoever reaches the
-// database.
-const ConflictLastAdmin Conflict = "last_admin"
-
-// PersonConflictError says that a change of an account was refused. Nothing was
-// changed.
-type PersonConflictError struct {
-	Why    Conflict // [ConflictChanged] or [ConflictLastAdmin]
-	Person Person   // as it is now
-	Seen   int64
-}
-
-// Error is a sentence for a person.
-func (e *PersonConflictError) Error() string {
-	if e.Why == ConflictLastAdmin {
-		return e.Person.Name + " is the only admin whose account is enabled: make somebody else an admin first, or nobody could add or change accounts."
-	}
-	return fmt.Sprintf("The account of %s was changed since you looked: you saw revision %d, it is %d now.", e.Person.Name, e.Seen, e.Person.Revision)
-}
-
-// Powers are what somebody may do.
-type Powers struct {
-	Role   Role
-	Rights []Right
-	Queues []string // where they may act; nil for everywhere. Looking is not bounded by it
-}
-
-// Has reports whether the powers hold a right. An admin has every one.
-func (p Powers) Has(r Right) bool { return p.Role == RoleAdmin || slices.Contains(p.Rights, r) }
-
-// ActsOn reports whether the powers reach a queue.
-func (p Powers) ActsOn(queue string) bool { return p.Queues == nil || slices.Contains(p.Queues, queue) }
-
-// Within returns what both powers hold.
-func (p Powers) Within(bound Powers) Powers {
-	if !bound.Role.Includes(p.Role) {
-		p.Role = bound.Role
-	}
-	var rights []Right
-	for _, r := range Rights {
-		if p.Has(r) && bound.Has(r) {
-			rights = append(rights, r)
-		}
-	}
-	p.Rights = rights
-	switch {
-	case p.Queues == nil:
-		p.Queues = bound.Queues
-	case bound.Queues != nil:
-		p.Queues = slices.DeleteFunc(slices.Clone(p.Queues), func(q string) bool { return !slices.Contains(bound.Queues, q) })
-	}
-	return p
-}
-
-// Check says, as an *[InvalidError], what of the powers there is not.
-func (p Powers) Check() error {
-	if !slices.Contains(Roles, p.Role) {
-		return &InvalidError{"role", "must be viewer, operator or admin"}
-	}
-	for _, r := range p.Rights {
-		if !slices.Contains(Rights, r) {
-			return &InvalidError{"right", "must be reveal or bulk"}
-		}
-	}
-	if p.Queues != nil && len(p.Queues) == 0 {
-		return &InvalidError{"queue", "must name a queue, or be left out for all of them"}
-	}
-	for _, q := range p.Queues {
-		if err := checkName("queue", q, MaxQueue); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Person is somebody who may sign in.
 type Person struct {

@@ -9,6 +9,27 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// ConflictLastAdmin says that an account stays what it is because no other admin
+// could act: nobody could change what people may do, but for whoever reaches the
+// database.
+const ConflictLastAdmin Conflict = "last_admin"
+
+// PersonConflictError says that a change of an account was refused. Nothing was
+// changed.
+type PersonConflictError struct {
+	Why    Conflict // [ConflictChanged] or [ConflictLastAdmin]
+	Person Person   // as it is now
+	Seen   int64
+}
+
+// Error is a sentence for a person.
+func (e *PersonConflictError) Error() string {
+	if e.Why == ConflictLastAdmin {
+		return e.Person.Name + " is the only admin whose account is enabled: make somebody else an admin first, or nobody could add or change accounts."
+	}
+	return fmt.Sprintf("The account of %s was changed since you looked: you saw revision %d, it is %d now.", e.Person.Name, e.Seen, e.Person.Revision)
+}
+
 // SeenPerson is the account that somebody changes, and what they saw of it.
 type SeenPerson struct {
 	Name     string

@@ -45,10 +45,10 @@ type Queue struct {
 // Recent is what happened of late, told from the counts of the log: see
 // [Queues.Since].
 type Recent struct {
-	Claimed, Completed, Failed, Expired, Refused int64
-	Series                                       []int64       // completed, in [RecentSteps] even parts of the time; nil when nothing was
-	Start50, Start95                             time.Duration // from due to claimed: half, and 95 of 100, took at most this long
-	Starts                                       int64         // how many of the newest claims that is told from
+	Counts
+	Series           []int64       // completed, in [RecentSteps] even parts of the time; nil when nothing was
+	Start50, Start95 time.Duration // from due to claimed: half, and 95 of 100, took at most this long
+	Starts           int64         // how many of the newest claims that is told from
 }
 
 // Kind is what a page shows of one kind.

@@ -33,17 +33,8 @@ func (r *queueReading) count(m Minutes, window time.Duration) {
 
 // minute adds one minute's count.
 func (r *Recent) minute(m Minute, since time.Time) {
-	switch m.Type {
-	case TypeClaimed:
-		r.Claimed += m.N
-	case TypeFailed:
-		r.Failed += m.N
-	case TypeExpired:
-		r.Expired += m.N
-	case TypeRejected:
-		r.Refused += m.N
-	case TypeCompleted:
-		r.Completed += m.N
+	r.add(m)
+	if m.Type == TypeCompleted {
 		if r.Series == nil {
 			r.Series = make([]int64, RecentSteps)
 		}

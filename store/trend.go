@@ -19,10 +19,30 @@ type Trend struct {
 	Cut         bool          // there were too many of those, and the newest are missing
 }
 
+// Counts are how often each of these happened.
+type Counts struct {
+	Claimed, Completed, Failed, Expired, Refused int64
+}
+
+func (c *Counts) add(m Minute) {
+	switch m.Type {
+	case TypeClaimed:
+		c.Claimed += m.N
+	case TypeCompleted:
+		c.Completed += m.N
+	case TypeFailed:
+		c.Failed += m.N
+	case TypeExpired:
+		c.Expired += m.N
+	case TypeRejected:
+		c.Refused += m.N
+	}
+}
+
 // Tick is what happened in one step of time, most often a minute.
 type Tick struct {
-	At                                           time.Time // its beginning
-	Claimed, Completed, Failed, Expired, Refused int64
+	At time.Time // its beginning
+	Counts
 }
 
 // HomeQueue is what home tells of a queue.
@@ -54,24 +74,9 @@ func newTrend(m Minutes, step time.Duration) Trend {
 		if r.Queue == DrillQueue || i < 0 || i >= len(t.Ticks) {
 			continue
 		}
-		t.Ticks[i].count(r)
+		t.Ticks[i].add(r)
 	}
 	return t
-}
-
-func (t *Tick) count(r Minute) {
-	switch r.Type {
-	case TypeClaimed:
-		t.Claimed += r.N
-	case TypeCompleted:
-		t.Completed += r.N
-	case TypeFailed:
-		t.Failed += r.N
-	case TypeExpired:
-		t.Expired += r.N
-	case TypeRejected:
-		t.Refused += r.N
-	}
 }
 
 // readQueues reads what waits and runs now, and takes what happened from the

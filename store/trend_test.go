@@ -33,11 +33,11 @@ func TestHomeTellsTheTrendTheQueuesAndTheWorkersThatWentSilent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var sum store.Tick
+		var sum store.Counts
 		for _, tick := range h.Trend.Ticks {
 			sum.Claimed, sum.Completed, sum.Expired, sum.Refused = sum.Claimed+tick.Claimed, sum.Completed+tick.Completed, sum.Expired+tick.Expired, sum.Refused+tick.Refused
 		}
-		if want := (store.Tick{Claimed: 2, Completed: 1, Expired: 1, Refused: 1}); sum != want || len(h.Trend.Ticks) != 61 || (h.Trend.Provisional == 0) != counted {
+		if want := (store.Counts{Claimed: 2, Completed: 1, Expired: 1, Refused: 1}); sum != want || len(h.Trend.Ticks) != 61 || (h.Trend.Provisional == 0) != counted {
 			t.Errorf("counted %v: %+v in %d minutes, %d provisional; want %+v", counted, sum, len(h.Trend.Ticks), h.Trend.Provisional, want)
 		}
 		if len(h.Queues) != 2 || h.Queues[0].Name != "default" || h.Queues[1].Name != "slow" {

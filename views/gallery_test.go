@@ -205,7 +205,7 @@ func samplePast() store.Past {
 		Jobs: store.PastJobs{Completed: store.Count{N: 899}, Expired: store.Count{N: 10000, Capped: true}, Refused: store.Count{N: 1}}}
 	for i, name := range []string{"default", "mail", "reports"} {
 		p.Queues = append(p.Queues, store.PastQueue{Name: name, Known: true, Waiting: store.Count{N: int64(212 * i), Capped: i == 2}, Running: int64(40 * i), Oldest: time.Duration(i) * time.Minute,
-			Tick: store.Tick{At: at, Claimed: 310, Completed: 301, Failed: int64(i), Expired: int64(12 * i), Refused: int64(i / 2)}, Starts: int64(310 * i), StartMean: 38 * time.Millisecond})
+			Tick: store.Tick{At: at, Counts: store.Counts{Claimed: 310, Completed: 301, Failed: int64(i), Expired: int64(12 * i), Refused: int64(i / 2)}}, Starts: int64(310 * i), StartMean: 38 * time.Millisecond})
 	}
 	return p
 }
@@ -214,7 +214,7 @@ func uglyPast() store.Past {
 	p := samplePast()
 	p.Sampled, p.Queues, p.Incidents, p.More = time.Time{}, nil, uglyIncidents(), true
 	for _, text := range hostile {
-		p.Queues = append(p.Queues, store.PastQueue{Name: text, Tick: store.Tick{Completed: 4611686018427387904}})
+		p.Queues = append(p.Queues, store.PastQueue{Name: text, Tick: store.Tick{Counts: store.Counts{Completed: 4611686018427387904}}})
 	}
 	return p
 }
@@ -274,7 +274,7 @@ func sampleTrend() store.Trend {
 	t := store.Trend{Provisional: 37}
 	for i := range 61 {
 		n := int64(i)
-		tick := store.Tick{At: sampleNow.Truncate(time.Minute).Add(time.Duration(i-60) * time.Minute), Claimed: 900 + 37*(n%7), Completed: 890 + 31*(n%5), Failed: n % 3}
+		tick := store.Tick{At: sampleNow.Truncate(time.Minute).Add(time.Duration(i-60) * time.Minute), Counts: store.Counts{Claimed: 900 + 37*(n%7), Completed: 890 + 31*(n%5), Failed: n % 3}}
 		if i > 55 {
 			tick.Expired, tick.Refused = 12*(61-n), n-55
 		}
@@ -287,7 +287,7 @@ func sampleQueues(names ...string) (out []store.HomeQueue) {
 	for i, name := range names {
 		q := store.HomeQueue{Queue: store.Queue{Name: name, Control: store.Control{Scope: store.ScopeQueue, Name: name}, Waiting: store.Count{N: int64(212 * i)}, Running: int64(40 * i), Slots: 64}}
 		if i > 0 {
-			q.Oldest, q.Recent = sampleNow.Add(-time.Duration(i)*40*time.Second), store.Recent{Completed: 4650, Failed: int64(i - 1), Series: []int64{3, 5, 4, 8, 9, 9, 3, 5, 7, 7, 7, 8, 9, 4, 2}}
+			q.Oldest, q.Recent = sampleNow.Add(-time.Duration(i)*40*time.Second), store.Recent{Counts: store.Counts{Completed: 4650, Failed: int64(i - 1)}, Series: []int64{3, 5, 4, 8, 9, 9, 3, 5, 7, 7, 7, 8, 9, 4, 2}}
 			q.Starts, q.StartMean, q.StartWorst = 4000, 38*time.Millisecond, 182*time.Second
 		}
 		out = append(out, q)

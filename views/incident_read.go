@@ -154,7 +154,7 @@ func (in IncidentReport) charts(c *reportCheck, r *store.IncidentReport) {
 		if n > 0 && !k.At.Equal(in.Charts.Steps[n-1].At.Add(step)) {
 			c.wrong(fmt.Sprintf("charts.steps[%d].at", n), "must be one step after the one before it")
 		}
-		r.Trend.Ticks = append(r.Trend.Ticks, store.Tick{At: k.At, Claimed: k.Claimed, Completed: k.Completed, Failed: k.Failed, Expired: k.Expired, Refused: k.Refused})
+		r.Trend.Ticks = append(r.Trend.Ticks, store.Tick{At: k.At, Counts: store.Counts{Claimed: k.Claimed, Completed: k.Completed, Failed: k.Failed, Expired: k.Expired, Refused: k.Refused}})
 	}
 }
 

@@ -49,7 +49,7 @@ func (s span) short() string {
 }
 
 // recentText counts what happened of late.
-func recentText(r store.Recent) string {
+func recentText(r store.Counts) string {
 	var parts []string
 	for _, n := range []struct {
 		n    int64

@@ -145,5 +145,5 @@ func workerStory(v store.WorkerView) []Phrase {
 
 // countsText says what a worker did since it began.
 func countsText(n store.WorkerCounts) string {
-	return recentText(store.Recent{Claimed: n.Claimed, Completed: n.Completed, Failed: n.Failed, Expired: 0, Refused: n.Refused})
+	return recentText(store.Counts{Claimed: n.Claimed, Completed: n.Completed, Failed: n.Failed, Refused: n.Refused})
 }

@@ -104,6 +104,38 @@ func copyChunks(ctx context.Context, url string, sql []string, copies int, chunk
 	return nil
 }
 
+// settle counts and checks the log to its end.
+func settle(ctx context.Context, st *store.Store) error {
+	began, n := time.Now(), 0
+	for {
+		r, err := st.Roll(ctx)
+		if err != nil {
+			return err
+		}
+		if n += r.Counted; !r.More && !r.Busy {
+			break
+		}
+	}
+	fmt.Printf("%d transitions counted in %s\n", n, time.Since(began).Round(time.Second))
+	began, n = time.Now(), 0
+	var found []store.Violation
+	for {
+		v, err := st.VerifyNext(ctx)
+		if err != nil {
+			return err
+		}
+		found = append(found, v.Found...)
+		if n += v.Checked; !v.More && !v.Busy {
+			break
+		}
+	}
+	fmt.Printf("%d transitions checked in %s\n", n, time.Since(began).Round(time.Second))
+	if len(found) > 0 {
+		return fmt.Errorf("%d violations, the first: %+v", len(found), found[0])
+	}
+	return nil
+}
+
 // partitionsSQL makes the partitions of the log that the days before would have
 // made.
 const partitionsSQL = `
