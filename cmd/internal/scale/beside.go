@@ -68,4 +68,3 @@ func detected(ctx context.Context, st *store.Store) error {
 	}
 	return ctx.Err()
 }
-

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/fenceline/fenceline/store"
-	"github.com/fenceline/fenceline/store/embedded"
 	"github.com/fenceline/fenceline/views"
 )
 
