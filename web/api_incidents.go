@@ -17,83 +17,6 @@ const (
 	routeAPIIncidentReport = "/api/v1/incidents/:id/report"
 )
 
-// incidentJSON is an incident as the API shows it.
-type incidentJSON struct {
-	ID           string  `json:"id"`
-	Revision     int64   `json:"revision"`
-	State        string  `json:"state"`
-	Severity     string  `json:"severity"`
-	Rule         string  `json:"rule"`
-	Scope        string  `json:"scope"`
-	What         string  `json:"what"`
-	N            int64   `json:"n"`
-	Q            *string `json:"q"` // the search that finds its jobs
-	Owner        *string `json:"owner"`
-	OwnedUntil   *string `json:"owned_until"`
-	SnoozedUntil *string `json:"snoozed_until"`
-	OpenedAt     string  `json:"opened_at"`
-	FoundAt      string  `json:"found_at"`
-	ResolvedAt   *string `json:"resolved_at"`
-	Reopened     int     `json:"reopened"`
-	JobsSince    *string `json:"jobs_since"` // from when on the jobs of its evidence are kept
-	MergedInto   *string `json:"merged_into"`
-}
-
-func incidentOf(i store.Incident) incidentJSON {
-	return incidentJSON{
-		ID: decimal(i.ID), Revision: i.Revision, State: string(i.State), Severity: i.Severity, Rule: i.Rule, Scope: i.Scope, What: i.What, N: i.N,
-		Q: wire.OrNull(i.JobsSearch()), Owner: wire.OrNull(i.Owner), OwnedUntil: wire.InstantOrNull(i.OwnedUntil), SnoozedUntil: wire.InstantOrNull(i.SnoozedUntil),
-		OpenedAt: wire.Instant(i.OpenedAt), FoundAt: wire.Instant(i.FoundAt), ResolvedAt: wire.InstantOrNull(i.ResolvedAt), Reopened: i.Reopened,
-		JobsSince: wire.InstantOrNull(i.JobsSince), MergedInto: wire.DecimalOrNull(i.MergedInto),
-	}
-}
-
-func incidentsOf(all []store.Incident) []incidentJSON {
-	out := make([]incidentJSON, len(all))
-	for n, i := range all {
-		out[n] = incidentOf(i)
-	}
-	return out
-}
-
-type incidentLineJSON struct {
-	At     string  `json:"at"`
-	Of     *string `json:"of"`     // the incident that it was entered of; null for a minute
-	Action *string `json:"action"` // what was done; null for a minute of the log
-	Actor  *string `json:"actor"`
-	Reason *string `json:"reason"`
-	Until  *string `json:"until"`
-	Type   *string `json:"type"` // what the log holds of a minute; null for what was done
-	N      *int64  `json:"n"`
-
-	Operation *incidentOperationJSON `json:"operation"` // what an operation on its jobs did; null otherwise
-}
-
-// incidentOperationJSON is an operation at the time of a line.
-type incidentOperationJSON struct {
-	ID        string `json:"id"`
-	Does      string `json:"does"`
-	Total     int64  `json:"total"`      // jobs of its snapshot, the incident's and others
-	DealtWith int64  `json:"dealt_with"` // of those, at the time
-	Changed   int64  `json:"changed"`    // of those, once it has finished; 0 before
-	Pace      *int64 `json:"pace"`       // jobs a minute; null for as fast as it goes
-}
-
-func incidentOperationOf(o store.IncidentOperation) *incidentOperationJSON {
-	if o.ID == 0 {
-		return nil
-	}
-	return &incidentOperationJSON{decimal(o.ID), string(o.Does), o.Total, o.DealtWith, o.Changed, wire.OrNull(int64(o.Pace))}
-}
-
-type incidentViewJSON struct {
-	incidentJSON
-	Timeline []incidentLineJSON `json:"timeline"` // oldest first
-	Similar  []incidentJSON     `json:"similar"`
-	Merged   []incidentJSON     `json:"merged"`  // the incidents that are part of it
-	Touched  wire.Count         `json:"touched"` // the jobs of its evidence
-}
-
 func (s *Server) apiIncidents(c echo.Context) error {
 	if _, err := query(c); err != nil {
 		return err
@@ -102,21 +25,11 @@ func (s *Server) apiIncidents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, map[string]any{"active": incidentsOf(v.Active), "resolved": incidentsOf(v.Past)})
-}
-
-// apiIncidentID is incidentID for programs, which are told what is wrong with
-// the id.
-func apiIncidentID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, &store.InvalidError{Field: "id", Message: "must be an incident's id: a whole number above 0"}
-	}
-	return id, nil
+	return sendJSON(c, http.StatusOK, map[string]any{"active": wire.IncidentsOf(v.Active), "resolved": wire.IncidentsOf(v.Past)})
 }
 
 func (s *Server) apiIncident(c echo.Context) error {
-	id, err := apiIncidentID(c)
+	id, err := apiID(c, "an incident")
 	if err != nil {
 		return err
 	}
@@ -127,19 +40,12 @@ func (s *Server) apiIncident(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := incidentViewJSON{incidentJSON: incidentOf(v.Incident), Timeline: []incidentLineJSON{}, Similar: incidentsOf(v.Similar),
-		Merged: incidentsOf(v.Merged), Touched: wire.Count(v.Touched)}
-	for _, l := range v.Line {
-		out.Timeline = append(out.Timeline, incidentLineJSON{At: wire.Instant(l.At), Of: wire.DecimalOrNull(l.Of), Action: wire.OrNull(string(l.Action)), Actor: wire.OrNull(l.Actor),
-			Reason: wire.OrNull(l.Reason), Until: wire.InstantOrNull(l.Until), Type: wire.OrNull(string(l.Type)), N: wire.OrNull(l.N),
-			Operation: incidentOperationOf(l.Operation)})
-	}
-	return sendJSON(c, http.StatusOK, out)
+	return sendJSON(c, http.StatusOK, wire.IncidentViewOf(v))
 }
 
 // apiIncidentReport sends the report on an incident.
 func (s *Server) apiIncidentReport(c echo.Context) error {
-	id, err := apiIncidentID(c)
+	id, err := apiID(c, "an incident")
 	if err != nil {
 		return err
 	}
@@ -148,7 +54,7 @@ func (s *Server) apiIncidentReport(c echo.Context) error {
 
 // apiChangeIncident is an action of a program, bound to the revision it saw.
 func (s *Server) apiChangeIncident(c echo.Context) error {
-	id, err := apiIncidentID(c)
+	id, err := apiID(c, "an incident")
 	if err != nil {
 		return err
 	}
@@ -169,5 +75,5 @@ func (s *Server) apiChangeIncident(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, http.StatusOK, incidentOf(i))
+	return sendJSON(c, http.StatusOK, wire.IncidentOf(i))
 }

@@ -30,7 +30,7 @@ func (s *Server) incidents(c echo.Context) error {
 }
 
 func (s *Server) incident(c echo.Context) error {
-	id, err := incidentID(c)
+	id, err := pathID(c, store.ErrNoIncident)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Server) incident(c echo.Context) error {
 
 // incidentReport sends the report on an incident, to be kept elsewhere.
 func (s *Server) incidentReport(c echo.Context) error {
-	id, err := incidentID(c)
+	id, err := pathID(c, store.ErrNoIncident)
 	if err != nil {
 		return err
 	}
@@ -87,20 +87,10 @@ func (s *Server) incidentPage(c echo.Context, id int64, status int, p views.Inci
 	return page(c, status, views.Incident(p))
 }
 
-// incidentID reads an incident's id from the path. What cannot be an id is the
-// id of no incident.
-func incidentID(c echo.Context) (int64, error) {
-	id, ok := parseID(c.Param("id"))
-	if !ok {
-		return 0, store.ErrNoIncident
-	}
-	return id, nil
-}
-
 // changeIncident is one action from the form: done, it leads back; refused, the
 // page says why and keeps what was typed.
 func (s *Server) changeIncident(c echo.Context) error {
-	id, err := incidentID(c)
+	id, err := pathID(c, store.ErrNoIncident)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ type errorBody struct {
 		Job       *wire.Job       `json:"job,omitempty"`
 		Control   *wire.Control   `json:"control,omitempty"`
 		Operation *wire.Operation `json:"operation,omitempty"`
-		Incident  *incidentJSON   `json:"incident,omitempty"`
+		Incident  *wire.Incident  `json:"incident,omitempty"`
 		Person    *wire.Person    `json:"person,omitempty"`
 	} `json:"error"`
 }
@@ -132,7 +132,7 @@ func (p *problem) body() errorBody {
 		b.Error.Operation = &o
 	}
 	if p.Incident != nil {
-		i := incidentOf(*p.Incident)
+		i := wire.IncidentOf(*p.Incident)
 		b.Error.Incident = &i
 	}
 	if p.Person != nil {

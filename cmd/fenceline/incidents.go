@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/detect"
 )
 
@@ -36,12 +36,12 @@ func (c *incidentsRecordCmd) Run(ctx context.Context, a *app) error {
 	if c.Limit < 1 || c.Limit > 1_000_000 {
 		return usagef("--limit: %d must be between 1 and 1000000", c.Limit)
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
+	var log []store.Transition
+	err := c.with(ctx, a, func(s *store.Store) (err error) {
+		log, err = s.Tail(ctx, c.Limit)
 		return err
-	}
-	log, err := s.Tail(ctx, c.Limit)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	return detect.Write(a.out, log)

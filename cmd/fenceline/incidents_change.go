@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -11,29 +10,10 @@ import (
 
 type incidentsListCmd struct{ database }
 
-type incidentJSON struct {
-	ID         int64     `json:"id,string"`
-	Revision   int64     `json:"revision"`
-	State      string    `json:"state"`
-	Severity   string    `json:"severity"`
-	Rule       string    `json:"rule"`
-	Scope      string    `json:"scope"`
-	What       string    `json:"what"`
-	Owner      *string   `json:"owner"`
-	OpenedAt   time.Time `json:"opened_at"`
-	FoundAt    time.Time `json:"found_at"`
-	ResolvedAt time.Time `json:"resolved_at,omitzero"`
-	Snoozed    time.Time `json:"snoozed_until,omitzero"`
-}
-
-func incidentOf(i store.Incident) incidentJSON {
-	return incidentJSON{i.ID, i.Revision, string(i.State), i.Severity, i.Rule, i.Scope, i.What, wire.OrNull(i.Owner), i.OpenedAt, i.FoundAt, i.ResolvedAt, i.SnoozedUntil}
-}
-
 // printIncident prints one as it is now, by the database's clock.
 func (a *app) printIncident(i store.Incident, now time.Time) error {
 	if a.json {
-		return a.printJSON(incidentOf(i))
+		return a.printJSON(wire.IncidentOf(i))
 	}
 	owner := i.Owner
 	if owner == "" {
@@ -48,21 +28,17 @@ func (a *app) printIncident(i store.Incident, now time.Time) error {
 
 // Run lists what is not resolved, and what was of late.
 func (c *incidentsListCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
+	var list store.Incidents
+	err := c.with(ctx, a, func(s *store.Store) (err error) {
+		list, err = s.Incidents(ctx)
 		return err
-	}
-	list, err := s.Incidents(ctx)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	all := append(list.Active, list.Past...)
 	if a.json {
-		out := make([]incidentJSON, len(all))
-		for n, i := range all {
-			out[n] = incidentOf(i)
-		}
-		return a.printJSON(map[string]any{"incidents": out})
+		return a.printJSON(map[string]any{"incidents": wire.IncidentsOf(all)})
 	}
 	for _, i := range all {
 		if err := a.printIncident(i, list.Now); err != nil {
@@ -81,22 +57,21 @@ type incidentsChangeCmd struct {
 }
 
 func (c *incidentsChangeCmd) change(ctx context.Context, a *app, ch store.IncidentChange) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
-		return err
-	}
-	i, err := c.apply(ctx, s, ch)
+	var i store.Incident
 	var now time.Time
-	if err == nil {
-		now, err = s.Clock(ctx)
-	}
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	err := c.with(ctx, a, func(s *store.Store) (err error) {
+		if i, err = c.apply(ctx, s, ch); err == nil {
+			now, err = s.Clock(ctx)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return a.printIncident(i, now)
 }
 
-func (c *incidentsChangeCmd) apply(ctx context.Context, s *session, ch store.IncidentChange) (store.Incident, error) {
+func (c *incidentsChangeCmd) apply(ctx context.Context, s *store.Store, ch store.IncidentChange) (store.Incident, error) {
 	ch.ID, ch.Actor, ch.Reason, ch.Seen = c.ID, actor(), c.Reason, &c.Seen
 	if c.Seen == 0 {
 		v, err := s.Incident(ctx, c.ID)

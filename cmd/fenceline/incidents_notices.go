@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/fenceline/fenceline/store"
@@ -35,12 +34,12 @@ func (c *incidentsNoticesCmd) Run(ctx context.Context, a *app) error {
 	for _, r := range c.HTTP.Notify {
 		names = append(names, r.Target)
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
+	var told map[string]store.Told
+	err := c.with(ctx, a, func(s *store.Store) (err error) {
+		told, err = s.Told(ctx, names)
 		return err
-	}
-	told, err := s.Told(ctx, names)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	out := []noticeJSON{}
@@ -87,12 +86,12 @@ func (c *incidentsTryCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
+	var job int64
+	err = c.with(ctx, a, func(s *store.Store) (err error) {
+		job, err = s.TellAnyway(ctx, c.Target, body, actor())
 		return err
-	}
-	job, err := s.TellAnyway(ctx, c.Target, body, actor())
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if a.json {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
+	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -14,12 +14,12 @@ type incidentsReportCmd struct {
 
 // Run prints the report on an incident: Markdown, or JSON with --json.
 func (c *incidentsReportCmd) Run(ctx context.Context, a *app) error {
-	s, err := c.open(ctx, a, visiting, small)
-	if err != nil {
+	var r store.IncidentReport
+	err := c.with(ctx, a, func(s *store.Store) (err error) {
+		r, err = s.IncidentReport(ctx, c.ID)
 		return err
-	}
-	r, err := s.IncidentReport(ctx, c.ID)
-	if err = errors.Join(err, s.close(ctx)); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	format := views.FormatMarkdown
