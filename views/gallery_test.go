@@ -77,6 +77,7 @@ func samplePages() map[string]templ.Component {
 		"people-empty":       People(PeoplePage{Frame: adminFrame()}),
 		"person":             Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[1], SignIns: sampleSignIns(), Tokens: sampleTokens(samplePeople()[1]), Made: "fnc_" + strings.Repeat("x", 52), MadeAs: "grace/deploy"}),
 		"person-own":         Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Own: true}),
+		"person-last":        Person(PersonPage{Frame: adminFrame(), Person: samplePeople()[0], Conflict: &store.PersonConflictError{Why: store.ConflictLastAdmin, Person: samplePeople()[0]}}),
 		"person-ugly":        Person(uglyPerson()),
 		"error":              Error(ErrorPage{Frame: frame(), Status: 404, Message: "There is no job 99.", RequestID: "5f0c1a"}),
 	}
