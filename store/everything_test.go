@@ -10,6 +10,7 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/search"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 // parsed is a search that is known to be one.
@@ -125,6 +126,7 @@ func (f *fixture) everything(s *store.Store, step func(name string, n int)) {
 	step("facts", 1)
 	_, err = s.Facts(f.ctx)
 	check(err)
+	storetest.AwaitHorizon(f.t, f.url)
 	step("roll", 1)
 	_, err = s.Roll(f.ctx)
 	check(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 func TestFiguresCountEachStateAndFindTheOldestOfEachQueue(t *testing.T) {
@@ -13,6 +14,7 @@ func TestFiguresCountEachStateAndFindTheOldestOfEachQueue(t *testing.T) {
 		t.Errorf("before anything was checked: %+v, %v", fresh, err)
 	}
 	f.enqueue(store.Request{Queue: "e"})
+	storetest.AwaitHorizon(t, f.url)
 	if _, err := f.VerifyNext(f.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 var (
@@ -113,6 +114,7 @@ func TestEveryNumberOfHomeLeadsToTheJobsThatItCounts(t *testing.T) {
 	c.exec("update fenceline.jobs set queue = 'drill' where id = any ($1)", drill)
 	c.enqueue(store.Request{Kind: "lapsed"})
 	lapse(c.claim("w", "lapsed", time.Minute).JobID)
+	storetest.AwaitHorizon(t, c.ownerURL)
 	if _, err := c.store.Roll(c.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/views"
 )
 
@@ -28,6 +29,7 @@ func TestAReportIsToldAgainFromItsFileAndStoredNowhere(t *testing.T) {
 	if _, err := c.store.Watch(c.ctx, []store.Sighting{{Rule: "expiry-spike", Severity: "high", What: "<i>lost</i>", Types: []store.Type{store.TypeExpired}}}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
+	storetest.AwaitHorizon(t, c.ownerURL)
 	if _, err := c.store.Roll(c.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/storetest"
 )
 
 func TestTheListIsPagedNewestFirst(t *testing.T) {
@@ -161,6 +162,7 @@ func TestVerifySaysWhatIsWrongAndExitsWithOne(t *testing.T) {
 	if text := runWith(t, onDB(db), "", "verify").wants(t, exitOK).out; !strings.Contains(text, "In the background nothing was checked yet.") {
 		t.Errorf("it says %s", text)
 	}
+	storetest.AwaitHorizon(t, db)
 	if _, err := openStore(t, db).VerifyNext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +183,7 @@ func TestRebuiltCountsAreEqualToThoseBefore(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	expiredOnce(t, db)
+	storetest.AwaitHorizon(t, db)
 	if _, err := openStore(t, db).Roll(t.Context()); err != nil {
 		t.Fatal(err)
 	}

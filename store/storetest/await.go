@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/fenceline/fenceline/store"
 )
 
@@ -31,4 +33,21 @@ func AwaitState(t testing.TB, s *store.Store, id int64, state store.State) store
 		return v.Job.State == state
 	})
 	return v
+}
+
+// AwaitHorizon waits until all that the log holds lies behind the horizon, so that
+// one step of a reader that stays behind it comes to it. A writer in any database
+// of the server holds the horizon back, an analysis by the server itself as well.
+func AwaitHorizon(t testing.TB, url string) {
+	t.Helper()
+	ctx := context.Background()
+	conn := must(t, func() (*pgx.Conn, error) { return pgx.Connect(ctx, url) })
+	defer conn.Close(ctx)
+	Await(t, "all of the log lies behind the horizon", func() (behind bool) {
+		err := conn.QueryRow(ctx, `select coalesce(max(t.xid) < pg_snapshot_xmin(pg_current_snapshot()), true) from fenceline.transitions t`).Scan(&behind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return behind
+	})
 }

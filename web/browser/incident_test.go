@@ -6,12 +6,14 @@ import (
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/store/detect"
+	"github.com/fenceline/fenceline/store/storetest"
 	"github.com/fenceline/fenceline/views/chrometest"
 )
 
 // judged has the log counted and the rules look at it once.
 func (s *site) judged() {
 	s.t.Helper()
+	storetest.AwaitHorizon(s.t, s.ownerURL)
 	if _, err := s.store.Roll(s.ctx); err != nil {
 		s.t.Fatal(err)
 	}
