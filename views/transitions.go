@@ -17,18 +17,17 @@ type row struct {
 // while it grows.
 func (r row) rowID() string { return "t-" + decimal(r.ID) }
 
-// foldRows joins each unbroken run of renewals by one attempt.
+// foldRows joins each unbroken run of renewals by one attempt. A run is a part of
+// what it is given: a job may have been renewed thousands of times.
 func foldRows(all []store.Transition) []row {
 	out := make([]row, 0, min(len(all), 256))
-	for _, t := range all {
+	began := 0 // the place in all of the row that is last in out
+	for i, t := range all {
 		if n := len(out) - 1; n >= 0 && sameRenewals(out[n], t) {
-			if out[n].Renewals == nil {
-				out[n].Renewals = []store.Transition{out[n].Transition}
-			}
-			out[n].Renewals = append(out[n].Renewals, t)
+			out[n].Renewals = all[began : i+1]
 			continue
 		}
-		out = append(out, row{Transition: t})
+		out, began = append(out, row{Transition: t}), i
 	}
 	return out
 }
