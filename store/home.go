@@ -143,15 +143,9 @@ left join fenceline.jobs j on j.id = r.job_id and j.queue <> $2`
 // number of finished jobs.
 func (s *Store) Home(ctx context.Context) (Home, error) {
 	h := Home{Refused: map[Reason]int64{}, States: map[State]Count{}}
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	err := s.snapshot(ctx, h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled, h.readTrend, h.readLostWorkers, h.readIncidents)
 	if err != nil {
 		return Home{}, fmt.Errorf("read home: %w", err)
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
-	for _, read := range []func(context.Context, pgx.Tx) error{h.readRunning, h.readExpired, h.readStale, h.readStates, h.readNewest, h.readUnhandled, h.readTrend, h.readLostWorkers, h.readIncidents} {
-		if err := read(ctx, tx); err != nil {
-			return Home{}, fmt.Errorf("read home: %w", err)
-		}
 	}
 	return h, nil
 }
@@ -205,18 +199,22 @@ func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+const statesSQL = `
+select s.state, (select count(*) from (select from fenceline.jobs j where j.state = s.state::fenceline.job_state limit $2) c)
+from unnest($1::text[]) s (state)`
+
 func (h *Home) readStates(ctx context.Context, tx pgx.Tx) error {
-	for _, state := range States {
-		var n int64
-		err := tx.QueryRow(ctx, `select count(*) from (
-			select from fenceline.jobs j where j.state = $1::text::fenceline.job_state limit $2) s`,
-			string(state), countBound+1).Scan(&n)
-		if err != nil {
-			return err
-		}
-		h.States[state] = capped(n)
+	rows, err := tx.Query(ctx, statesSQL, States, countBound+1)
+	if err != nil {
+		return err
 	}
-	return nil
+	var state State
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+		h.States[state] = capped(n)
+		return nil
+	})
+	return err
 }
 
 func (h *Home) readIncidents(ctx context.Context, tx pgx.Tx) (err error) {

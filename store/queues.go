@@ -98,21 +98,6 @@ func (s *Store) queues(ctx context.Context, only string) (Queues, error) {
 	return r.page(), nil
 }
 
-// snapshot reads several parts as they were at one moment.
-func (s *Store) snapshot(ctx context.Context, parts ...func(context.Context, pgx.Tx) error) error {
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
-	for _, part := range parts {
-		if err := part(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // queueReading gathers a page from its parts.
 type queueReading struct {
 	only    string // one queue's name; empty for all
@@ -204,8 +189,7 @@ func (r *queueReading) running(ctx context.Context, tx pgx.Tx) error {
 // the one that $1 names, one step in the index that claims use each.
 const waitingQueuesSQL = `
 with recursive waiting (queue) as (
-  (select j.queue from fenceline.jobs j where j.state = 'available' and ($1::text = '' or j.queue = $1)
-   order by j.queue limit 1)
+  (select j.queue from fenceline.jobs j where j.state = 'available' and j.queue >= $1::text order by j.queue limit 1)
   union all
   select (select j.queue from fenceline.jobs j where j.state = 'available' and j.queue > w.queue order by j.queue limit 1)
   from waiting w where w.queue is not null and $1 = ''
@@ -214,7 +198,7 @@ with recursive waiting (queue) as (
 // waitingSQL goes from one queue to the next, and within each from one priority
 // to the next, along the index that claims use.
 const waitingSQL = waitingQueuesSQL + `, named as materialized (
-  select w.queue from waiting w where w.queue is not null limit $2
+  select w.queue from waiting w where w.queue is not null and $1 in ('', w.queue) limit $2
 ), bound as materialized (
   select greatest(1000, least($3, $4 / greatest(count(*), 1))) as most from named
 )

@@ -71,10 +71,10 @@ type JobView struct {
 // maxViewTransitions bounds what one page shows; a job with more shows its newest.
 const maxViewTransitions = 20000
 
-// beginView begins a look at one moment. It locks nothing, and the time between
-// its statements is the folding of a log: the bound that keeps a stopped process
-// from holding rows need not be as short.
-const beginView = `begin isolation level repeatable read, read only; set local idle_in_transaction_session_timeout = '30s'`
+// beginView begins a snapshot. It locks nothing, and the time between its
+// statements is the folding of a log: the bound that keeps a stopped process from
+// holding rows need not be as short.
+const beginView = beginSnapshot + `; set local idle_in_transaction_session_timeout = '30s'`
 
 // JobView reads a job's page. [ErrNotFound] when there is no such job.
 func (s *Store) JobView(ctx context.Context, id int64) (JobView, error) {

@@ -100,6 +100,9 @@ func (s *Store) Roll(ctx context.Context) (Rolled, error) {
 		if err := tx.QueryRow(ctx, "select pg_try_advisory_xact_lock("+rollLock+")").Scan(&mine); err != nil || !mine {
 			return Rolled{Busy: !mine}, err
 		}
+		if _, err := tx.Exec(ctx, plannedOnce); err != nil {
+			return Rolled{}, err
+		}
 		at, err := rollPosition(ctx, tx)
 		if err != nil {
 			return Rolled{}, err

@@ -20,7 +20,7 @@ type head struct {
 // front, so that is where it is found.
 const headsSQL = waitingQueuesSQL + `
 select w.queue, f.kind, count(*), min(f.run_at)
-from (select w.queue from waiting w where w.queue is not null limit $2) w
+from (select w.queue from waiting w where w.queue is not null and $1 in ('', w.queue) limit $2) w
 cross join lateral (
   select j.kind, j.run_at from fenceline.jobs j
   where j.state = 'available' and j.queue = w.queue

@@ -66,7 +66,7 @@ func (s *Store) VerifyNext(ctx context.Context) (Verified, error) {
 			return Verified{Busy: !mine}, err
 		}
 		// It holds no row until it writes.
-		if _, err := tx.Exec(ctx, "set local statement_timeout = '5min'; set local idle_in_transaction_session_timeout = '5min'"); err != nil {
+		if _, err := tx.Exec(ctx, plannedOnce+"; set local statement_timeout = '5min'; set local idle_in_transaction_session_timeout = '5min'"); err != nil {
 			return Verified{}, err
 		}
 		var c checking
