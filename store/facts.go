@@ -18,11 +18,13 @@ type Facts struct {
 	Minutes []Minute      // of the window
 	Behind  time.Duration // since the log was counted up to the horizon
 	Loops   []Loop        // jobs of which several leases expired in the window, most first
-	Errors  []ErrorGroup  // errors of the window
+	Errors  []ErrorGroup  // errors of the window; those of notices are left out
 	Waiting []QueueWait   // queues in which jobs wait to be claimed
 	Running []RunningJob  // the job of each kind that was claimed first
 	Silent  []SilentWorker
 	Broken  BrokenPromise
+
+	Undelivered []Undelivered // targets whose last notice failed, by name
 }
 
 // BrokenPromise is what the check of the log found that no correct log can hold,
@@ -69,6 +71,14 @@ type SilentWorker struct {
 	Seen time.Time
 }
 
+// Undelivered is a target of notices whose last one did not arrive so far.
+type Undelivered struct {
+	Target  string
+	JobID   int64 // which delivers the notice
+	Failed  int64 // its failed attempts
+	GivenUp bool  // it is discarded
+}
+
 // factsBound bounds each list of [Facts].
 const factsBound = 100
 
@@ -96,10 +106,21 @@ select distinct on (r.kind) r.id, r.kind, r.queue, r.claimed_at
 from (select j.id, j.kind, j.queue, j.claimed_at from fenceline.jobs j where j.state = 'running' and j.queue <> $1 limit $2) r
 order by r.kind, r.claimed_at limit $3`
 
+const undeliveredSQL = `
+select u.target, u.id, u.failed, u.given_up
+from (
+  select t.target, j.id, (select count(*) from fenceline.attempt_errors e where e.job_id = j.id) as failed, j.state = 'discarded' as given_up
+  from fenceline.notice_targets t
+  join fenceline.jobs j on j.id = t.job_id
+  where j.state not in ('completed', 'terminated')
+) u
+where u.failed > 0 or u.given_up
+order by u.target limit $1`
+
 // Facts reads them as they were at one moment.
 func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	var f Facts
-	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent, f.readBroken)
+	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent, f.readBroken, f.readUndelivered)
 	if err != nil {
 		return Facts{}, fmt.Errorf("read what rules judge: %w", err)
 	}
@@ -208,6 +229,19 @@ func (f *Facts) readBroken(ctx context.Context, tx pgx.Tx) error {
 	f.Broken.N, f.Broken.Stale = v.Unsettled, v.Open
 	var err error
 	f.Broken.Newest, err = newestUnsettled(ctx, tx)
+	return err
+}
+
+func (f *Facts) readUndelivered(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, undeliveredSQL, factsBound)
+	if err != nil {
+		return err
+	}
+	var u Undelivered
+	_, err = pgx.ForEachRow(rows, []any{&u.Target, &u.JobID, &u.Failed, &u.GivenUp}, func() error {
+		f.Undelivered = append(f.Undelivered, u)
+		return nil
+	})
 	return err
 }
 
