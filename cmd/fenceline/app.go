@@ -73,9 +73,21 @@ type exited int
 // run is the whole program: it parses, runs a verb, says what went wrong and
 // returns the exit code.
 func run(ctx context.Context, args []string, io streams) (code int) {
+	out := &stdout{to: io.out}
+	io.out = out
 	defer func() {
-		if e, ok := recover().(exited); ok {
+		switch e := recover().(type) {
+		case nil:
+		case exited:
 			code = int(e)
+		default:
+			panic(e) // a fault must not end as if all were done
+		}
+		if err := out.failed(); err != nil {
+			if code == exitOK {
+				fmt.Fprintln(io.err, "fenceline:", err)
+			}
+			code = exitRefused
 		}
 	}()
 	var c cli

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -29,6 +30,32 @@ func TestWhoMayNotMakeRolesIsToldWhichOneIsMissing(t *testing.T) {
 	}
 	other := errors.New("connection refused")
 	same(t, "another failure", aboutOwner(other), other)
+}
+
+// full is an output that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// broken is an output with a fault in it.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { panic("a fault") }
+
+func TestWhatCouldNotBePrintedIsNoSuccessAndNoMistakeOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"jobs", "list", "--help"}, {"version"}, {"--version"}, {"version", "--json"}} {
+		var errs strings.Builder
+		if code := run(t.Context(), args, streams{strings.NewReader(""), full{}, &errs}); code != exitRefused || errs.String() != "fenceline: no space left on device\n" {
+			t.Errorf("%q exits with %d: %s", args, code, errs.String())
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a fault ends as if all were done")
+		}
+	}()
+	run(t.Context(), []string{"version"}, streams{strings.NewReader(""), broken{}, io.Discard})
 }
 
 func TestThingsAreCountedInWordsThatFit(t *testing.T) {
