@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -110,6 +111,7 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		return report(parser, io, usageError{err})
 	}
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
+	warnOfUnknown(a.log, parser.Model, os.Environ())
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return report(parser, io, stopped(ctx, parsed.Run(a)))
 }
