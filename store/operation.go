@@ -102,6 +102,9 @@ type OperationConflictError struct {
 
 // Error tells what the operation is now.
 func (e *OperationConflictError) Error() string {
+	if e.Seen == e.Operation.Revision {
+		return fmt.Sprintf("operation %d is %s now (revision %d): there is nothing to %s", e.Operation.ID, e.Operation.State, e.Seen, e.Action)
+	}
 	return fmt.Sprintf("operation %d changed since you looked: it is %s now (revision %d, you saw %d)",
 		e.Operation.ID, e.Operation.State, e.Operation.Revision, e.Seen)
 }

@@ -79,8 +79,6 @@ func whyRefused(refused *pgconn.PgError) string {
 	switch refused.Code {
 	case "25006":
 		return "the server is read-only: it is a standby, or was set so"
-	case "53100":
-		return "the disk of the database is full"
 	case "53300":
 		return "the server has no connection left"
 	case "57014":
@@ -91,7 +89,7 @@ func whyRefused(refused *pgconn.PgError) string {
 		return "the server takes no connections now: it starts, or is being stopped"
 	case "55P03":
 		return "others kept it locked for too long"
-	case "28000", "42501":
+	case "28000", "42501", "53100":
 		return refused.Message
 	}
 	return ""

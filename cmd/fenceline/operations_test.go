@@ -59,7 +59,7 @@ func TestManyJobsAreActedOnFromTheCommandLineWithTheConsolesGuards(t *testing.T)
 	}
 	named := runWith(t, env, "", "operations", "preview", "requeue", "--job", "1", "--job", "3", "--json").wants(t, exitOK).object(t)
 	same(t, "jobs named one by one", fmt.Sprint(named["total"]), "2")
-	runWith(t, env, "", "operations", "cancel", fmt.Sprint(named["id"]), "--reason", "x").complains(t, exitRefused, "is preview now")
+	runWith(t, env, "", "operations", "cancel", fmt.Sprint(named["id"]), "--reason", "x").complains(t, exitRefused, "is preview now", "there is nothing to cancel")
 	runWith(t, env, "", "operations", "preview", "requeue", "--search", "kind:nowhere").wants(t, exitUsage)
 	runWith(t, env, "", "operations", "show", "99").complains(t, exitRefused, "no operation 99")
 	kept := runWith(t, env, "", "operations", "preview", "requeue", "--search=-args.a:1", "--json").wants(t, exitOK).object(t)
