@@ -55,7 +55,7 @@ func whyAway(away *pgconn.ConnectError) string {
 	case errors.As(away, &refused):
 		switch refused.Code {
 		case "28P01":
-			return fmt.Sprintf("the password of user %s is not the one that %s knows", to.User, address)
+			return fmt.Sprintf("%s does not take the password of user %s, or has no such user", address, to.User)
 		case "3D000":
 			return fmt.Sprintf("there is no database %s at %s", to.Database, address)
 		}
