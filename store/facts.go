@@ -24,7 +24,7 @@ type Facts struct {
 	Silent  []SilentWorker
 	Broken  BrokenPromise
 
-	Undelivered []Undelivered // targets whose last notice failed, by name
+	Undelivered []Undelivered // targets at which notices fail, by name
 }
 
 // BrokenPromise is what the check of the log found that no correct log can hold,
@@ -71,12 +71,13 @@ type SilentWorker struct {
 	Seen time.Time
 }
 
-// Undelivered is a target of notices whose last one did not arrive so far.
+// Undelivered is a target at which notices fail, and none has arrived since. What
+// is looked at is its last notice, and those of the window.
 type Undelivered struct {
 	Target  string
-	JobID   int64 // which delivers the notice
-	Failed  int64 // its failed attempts
-	GivenUp bool  // it is discarded
+	JobID   int64 // the newest of the jobs that failed
+	Failed  int64 // attempts since a notice arrived last
+	GivenUp bool  // one of the jobs was discarded since then
 }
 
 // factsBound bounds each list of [Facts].
@@ -106,16 +107,28 @@ select distinct on (r.kind) r.id, r.kind, r.queue, r.claimed_at
 from (select j.id, j.kind, j.queue, j.claimed_at from fenceline.jobs j where j.state = 'running' and j.queue <> $1 limit $2) r
 order by r.kind, r.claimed_at limit $3`
 
+// undeliveredSQL goes by when something arrived or failed: a message that is tried
+// again may arrive behind one that was told later.
 const undeliveredSQL = `
-select u.target, u.id, u.failed, u.given_up
-from (
-  select t.target, j.id, (select count(*) from fenceline.attempt_errors e where e.job_id = j.id) as failed, j.state = 'discarded' as given_up
-  from fenceline.notice_targets t
+with told as materialized (
+  select t.target, t.job_id from fenceline.notice_targets t
+  union
+  select n.target, n.job_id from fenceline.notices n where n.at > now() - $1::interval
+), sent as materialized (
+  select t.target, j.id, j.state, j.finished_at,
+         coalesce(max(j.finished_at) filter (where j.state = 'completed') over (partition by t.target), '-infinity') as arrived
+  from told t
   join fenceline.jobs j on j.id = t.job_id
-  where j.state not in ('completed', 'terminated')
-) u
-where u.failed > 0 or u.given_up
-order by u.target limit $1`
+)
+select f.target, max(f.id), sum(f.failed)::bigint, bool_or(f.given_up)
+from (
+  select s.target, s.id, s.state = 'discarded' and s.finished_at > s.arrived as given_up,
+         (select count(*) from fenceline.attempt_errors e where e.job_id = s.id and e.at > s.arrived) as failed
+  from sent s
+  where s.state not in ('completed', 'terminated')
+) f
+where f.failed > 0 or f.given_up
+group by 1 order by 1 limit $2`
 
 // Facts reads them as they were at one moment.
 func (s *Store) Facts(ctx context.Context) (Facts, error) {
@@ -233,7 +246,7 @@ func (f *Facts) readBroken(ctx context.Context, tx pgx.Tx) error {
 }
 
 func (f *Facts) readUndelivered(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, undeliveredSQL, factsBound)
+	rows, err := tx.Query(ctx, undeliveredSQL, FactsWindow, factsBound)
 	if err != nil {
 		return err
 	}

@@ -228,14 +228,26 @@ func TestATargetHearsOfAnIncidentInOrderAlsoWhenAMessageIsTriedAgain(t *testing.
 			t.Fatal(err)
 		}
 	}
+	// Each new message fails as the one before it: all count until one arrives.
+	third := f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "queue c", Severity: "high"}).Opened[0].ID
+	_, second := f.message(rule)
+	f.fail("messenger", store.Failure{Lease: second, Permanent: true, Reason: store.ReasonPermanent, Error: store.AttemptError{Class: "boom", Message: "no route"}})
+	if all := facts(); len(all) != 1 || all[0] != (store.Undelivered{Target: "calls", JobID: second.JobID, Failed: 2, GivenUp: true}) {
+		t.Errorf("%+v", all)
+	}
+	f.exec("update fenceline.jobs set state = 'available', run_at = clock_timestamp() where state = 'retryable'")
+	f.complete("messenger", f.messenger(), `{}`)
+	if all := facts(); len(all) != 0 {
+		t.Errorf("after one arrived: %+v", all)
+	}
 	if n := value[int](f, "select count(*) from fenceline.rollup_errors"); n != 0 {
 		t.Errorf("%d sorts of errors of notices are counted", n)
 	}
 	silent := f.watch(time.Hour, store.Sighting{Rule: store.RuleUndelivered, Scope: store.UndeliveredScope("calls"), Severity: "high"}).Opened[0].ID
 	hears("that it does not hear", "")
 	room := rule
-	room.Target = "room"
-	if got := f.told(room); got != fmt.Sprintf("%d:>open", silent) {
+	room.Target, room.Most = "room", 50
+	if got := f.told(room); got != fmt.Sprintf("%d:>open %d:>open", third, silent) {
 		t.Errorf("the other target was told %q", got)
 	}
 }

@@ -70,7 +70,7 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 		}
 		says := map[string]string{
 			"refused-writes":      "1 late write of kind letter was refused within 15 minutes; none was accepted.",
-			"undelivered-notices": "Notices to target room do not arrive: 3 attempts of the last one failed.",
+			"undelivered-notices": "Notices to target room do not arrive: 3 attempts failed since one did.",
 			"backlog":             "A job of queue mail has been due for more than 5m and is not claimed.",
 			"counting-behind":     "For more than 1m nothing has counted the log.",
 		}[rule]
@@ -92,7 +92,7 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 		failing[i].Queue, failing[i].Kind = store.NoticeQueue, store.NoticeKind
 	}
 	all := detect.Judge(store.Facts{Now: noon, Minutes: failing, Undelivered: []store.Undelivered{{Target: "room", JobID: 7, Failed: 1, GivenUp: true}}}, detect.Defaults())
-	if len(all) != 1 || all[0].Key() != "undelivered-notices target room" || all[0].What != "Notices to target room do not arrive: the last one was given up after 1 failed attempt." {
+	if len(all) != 1 || all[0].Key() != "undelivered-notices target room" || all[0].What != "Notices to target room do not arrive: 1 attempt failed since one did, and a message was given up." {
 		t.Errorf("%+v", all)
 	}
 	if len(detect.Rules) != 13 {

@@ -162,15 +162,15 @@ func stuckJob(f store.Facts, t Thresholds) (out []Finding) {
 
 func undeliveredNotices(f store.Facts, t Thresholds) (out []Finding) {
 	for _, u := range f.Undelivered {
-		what := fmt.Sprintf("Notices to target %s do not arrive: %s of the last one failed.", u.Target, counted(u.Failed, "attempt"))
-		switch {
-		case u.GivenUp:
-			what = fmt.Sprintf("Notices to target %s do not arrive: the last one was given up after %s.", u.Target, counted(u.Failed, "failed attempt"))
-		case u.Failed < t.Undelivered:
+		if u.Failed < t.Undelivered && !u.GivenUp {
 			continue
 		}
+		what := fmt.Sprintf("Notices to target %s do not arrive: %s failed since one did", u.Target, counted(u.Failed, "attempt"))
+		if u.GivenUp {
+			what += ", and a message was given up"
+		}
 		out = append(out, Finding{Scope: store.UndeliveredScope(u.Target), Queue: store.NoticeQueue, Severity: High, N: max(1, u.Failed), Job: u.JobID,
-			Types: []store.Type{store.TypeFailed}, Search: fmt.Sprintf("id:%d", u.JobID), What: what})
+			Types: []store.Type{store.TypeFailed}, Search: fmt.Sprintf("id:%d", u.JobID), What: what + "."})
 	}
 	return out
 }

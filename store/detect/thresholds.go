@@ -25,7 +25,7 @@ type Thresholds struct {
 	StuckTimes   int64                    // and not before so many times the mean of its kind
 	StuckKnown   int64                    // and not before so many results of its kind are known
 	LostWorkers  int64                    // lost-workers: within an hour
-	Undelivered  int64                    // undelivered-notices: failed attempts of the last one
+	Undelivered  int64                    // undelivered-notices: failed attempts since one arrived
 	Behind       time.Duration            // counting-behind
 	Quiet        time.Duration            // how long nothing may be found before an incident resolves itself
 }
