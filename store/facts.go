@@ -18,11 +18,13 @@ type Facts struct {
 	Minutes []Minute      // of the window
 	Behind  time.Duration // since the log was counted up to the horizon
 	Loops   []Loop        // jobs of which several leases expired in the window, most first
-	Errors  []ErrorGroup  // errors of the window
+	Errors  []ErrorGroup  // errors of the window; those of notices are left out
 	Waiting []QueueWait   // queues in which jobs wait to be claimed
 	Running []RunningJob  // the job of each kind that was claimed first
 	Silent  []SilentWorker
 	Broken  BrokenPromise
+
+	Undelivered []Undelivered // targets at which notices fail, by name
 }
 
 // BrokenPromise is what the check of the log found that no correct log can hold,
@@ -69,6 +71,15 @@ type SilentWorker struct {
 	Seen time.Time
 }
 
+// Undelivered is a target at which notices fail, and none has arrived since. What
+// is looked at is its last notice, and those of the window.
+type Undelivered struct {
+	Target  string
+	JobID   int64 // the newest of the jobs that failed
+	Failed  int64 // attempts since a notice arrived last
+	GivenUp bool  // one of the jobs was discarded since then
+}
+
 // factsBound bounds each list of [Facts].
 const factsBound = 100
 
@@ -96,10 +107,33 @@ select distinct on (r.kind) r.id, r.kind, r.queue, r.claimed_at
 from (select j.id, j.kind, j.queue, j.claimed_at from fenceline.jobs j where j.state = 'running' and j.queue <> $1 limit $2) r
 order by r.kind, r.claimed_at limit $3`
 
+// undeliveredSQL goes by when something arrived or failed: a message that is tried
+// again may arrive behind one that was told later.
+const undeliveredSQL = `
+with told as materialized (
+  select t.target, t.job_id from fenceline.notice_targets t
+  union
+  select n.target, n.job_id from fenceline.notices n where n.at > now() - $1::interval
+), sent as materialized (
+  select t.target, j.id, j.state, j.finished_at,
+         coalesce(max(j.finished_at) filter (where j.state = 'completed') over (partition by t.target), '-infinity') as arrived
+  from told t
+  join fenceline.jobs j on j.id = t.job_id
+)
+select f.target, max(f.id), sum(f.failed)::bigint, bool_or(f.given_up)
+from (
+  select s.target, s.id, s.state = 'discarded' and s.finished_at > s.arrived as given_up,
+         (select count(*) from fenceline.attempt_errors e where e.job_id = s.id and e.at > s.arrived) as failed
+  from sent s
+  where s.state not in ('completed', 'terminated')
+) f
+where f.failed > 0 or f.given_up
+group by 1 order by 1 limit $2`
+
 // Facts reads them as they were at one moment.
 func (s *Store) Facts(ctx context.Context) (Facts, error) {
 	var f Facts
-	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent, f.readBroken)
+	err := s.snapshot(ctx, f.readMinutes, f.readLoops, f.readErrors, f.readWaiting, f.readRunning, f.readSilent, f.readBroken, f.readUndelivered)
 	if err != nil {
 		return Facts{}, fmt.Errorf("read what rules judge: %w", err)
 	}
@@ -208,6 +242,19 @@ func (f *Facts) readBroken(ctx context.Context, tx pgx.Tx) error {
 	f.Broken.N, f.Broken.Stale = v.Unsettled, v.Open
 	var err error
 	f.Broken.Newest, err = newestUnsettled(ctx, tx)
+	return err
+}
+
+func (f *Facts) readUndelivered(ctx context.Context, tx pgx.Tx) error {
+	rows, err := tx.Query(ctx, undeliveredSQL, FactsWindow, factsBound)
+	if err != nil {
+		return err
+	}
+	var u Undelivered
+	_, err = pgx.ForEachRow(rows, []any{&u.Target, &u.JobID, &u.Failed, &u.GivenUp}, func() error {
+		f.Undelivered = append(f.Undelivered, u)
+		return nil
+	})
 	return err
 }
 

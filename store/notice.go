@@ -16,8 +16,16 @@ const (
 	// NoticeKind is the kind of the jobs that deliver notices.
 	NoticeKind = "http"
 
+	// RuleUndelivered is the rule whose incidents say that notices to a target do
+	// not arrive. The target itself is never told of its own: that would be one
+	// more notice that does not arrive.
+	RuleUndelivered = "undelivered-notices"
+
 	noticeActor = watchActor
 )
+
+// UndeliveredScope is the scope of an incident of [RuleUndelivered].
+func UndeliveredScope(target string) string { return "target " + target }
 
 // Notice is what a target does not know yet of an incident.
 type Notice struct {
@@ -40,7 +48,8 @@ type NoticeRule struct {
 // and are new to it or changed, and those that it believes to be unresolved. What
 // was resolved before it could be told is not worth a word. What counts is the
 // severity now or as it was told: who heard of a high one hears that it is low.
-// A change waits until the job that told of the incident last is over: a message
+// That notices to the target do not arrive is told to the others only. A change
+// waits until the job that told of the incident last is over: a message
 // that is tried again must not be heard behind the one that follows it.
 const untoldSQL = `
 select ` + incidentColumns + `, u.was
@@ -49,6 +58,7 @@ from (
   from fenceline.incidents o
   left join fenceline.notices n on n.target = $1 and n.incident_id = o.id
   where o.state <> 'resolved' and (o.severity = any ($2) or n.severity = any ($2)) and coalesce(o.snoozed_until < clock_timestamp(), true)
+    and (o.rule, o.scope) <> ($5, $6)
     and (n.incident_id is null or (n.state, n.severity, n.reopened) <> (o.state, o.severity, o.reopened))
   union all
   select n.incident_id, n.state, n.job_id
@@ -133,7 +143,7 @@ on conflict (target) do update set at = excluded.at, job_id = excluded.job_id`, 
 }
 
 func readUntold(ctx context.Context, q querier, r NoticeRule) ([]Notice, error) {
-	rows, err := q.Query(ctx, untoldSQL, r.Target, r.Severities, r.Every, r.Most)
+	rows, err := q.Query(ctx, untoldSQL, r.Target, r.Severities, r.Every, r.Most, RuleUndelivered, UndeliveredScope(r.Target))
 	if err != nil {
 		return nil, err
 	}

@@ -203,4 +203,51 @@ func TestATargetHearsOfAnIncidentInOrderAlsoWhenAMessageIsTriedAgain(t *testing.
 	f.fail("messenger", store.Failure{Lease: delivery, Permanent: true, Reason: store.ReasonPermanent})
 	f.exec("update fenceline.incidents set state = 'open', resolved_at = null, resolved_in = null, reopened = reopened + 1 where id = $1", found[1])
 	hears("once a message is given up", fmt.Sprintf("%d:resolved>open", found[1]))
+
+	// What does not arrive is a fact, and no target is told that it is itself out of reach.
+	facts := func() []store.Undelivered {
+		t.Helper()
+		all, err := f.Facts(f.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all.Undelivered
+	}
+	if all := facts(); len(all) != 0 {
+		t.Errorf("all was delivered: %+v", all)
+	}
+	end(found[1])
+	_, delivery = f.message(rule)
+	f.fail("messenger", store.Failure{Lease: delivery, Delay: time.Hour, Error: store.AttemptError{Class: "boom", Message: "no route"}})
+	if all := facts(); len(all) != 1 || all[0] != (store.Undelivered{Target: "calls", JobID: delivery.JobID, Failed: 1}) {
+		t.Errorf("%+v", all)
+	}
+	for more := true; more; {
+		rolled, err := f.Roll(f.ctx)
+		if more = rolled.More; err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each new message fails as the one before it: all count until one arrives.
+	third := f.watch(time.Hour, store.Sighting{Rule: "backlog", Scope: "queue c", Severity: "high"}).Opened[0].ID
+	_, second := f.message(rule)
+	f.fail("messenger", store.Failure{Lease: second, Permanent: true, Reason: store.ReasonPermanent, Error: store.AttemptError{Class: "boom", Message: "no route"}})
+	if all := facts(); len(all) != 1 || all[0] != (store.Undelivered{Target: "calls", JobID: second.JobID, Failed: 2, GivenUp: true}) {
+		t.Errorf("%+v", all)
+	}
+	f.exec("update fenceline.jobs set state = 'available', run_at = clock_timestamp() where state = 'retryable'")
+	f.complete("messenger", f.messenger(), `{}`)
+	if all := facts(); len(all) != 0 {
+		t.Errorf("after one arrived: %+v", all)
+	}
+	if n := value[int](f, "select count(*) from fenceline.rollup_errors"); n != 0 {
+		t.Errorf("%d sorts of errors of notices are counted", n)
+	}
+	silent := f.watch(time.Hour, store.Sighting{Rule: store.RuleUndelivered, Scope: store.UndeliveredScope("calls"), Severity: "high"}).Opened[0].ID
+	hears("that it does not hear", "")
+	room := rule
+	room.Target, room.Most = "room", 50
+	if got := f.told(room); got != fmt.Sprintf("%d:>open %d:>open", third, silent) {
+		t.Errorf("the other target was told %q", got)
+	}
 }

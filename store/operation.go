@@ -42,6 +42,7 @@ type Operation struct {
 	Expected map[Conflict]int64 // how many were going to be left alone then, by why
 
 	CreatedAt, ConfirmedAt, ChangedAt, SteppedAt, FinishedAt time.Time // zero where it has not come to that
+	ResumedAt                                                time.Time // when it was resumed last, since when its stop rule judges; zero for never
 
 	CreatedBy, ConfirmedBy string
 	Reason                 string   // the operator's words, which each job's timeline carries
@@ -101,28 +102,32 @@ type OperationConflictError struct {
 
 // Error tells what the operation is now.
 func (e *OperationConflictError) Error() string {
+	if e.Seen == e.Operation.Revision {
+		return fmt.Sprintf("operation %d is %s now (revision %d): there is nothing to %s", e.Operation.ID, e.Operation.State, e.Seen, e.Action)
+	}
 	return fmt.Sprintf("operation %d changed since you looked: it is %s now (revision %d, you saw %d)",
 		e.Operation.ID, e.Operation.State, e.Operation.Revision, e.Seen)
 }
 
 const operationColumns = `o.id, o.revision, o.state, o.action, o.total, o.position, o.done, coalesce(o.looked, 0),
   coalesce(o.filter, ''), o.search, o.filter_words, o.states, o.expected,
-  o.created_at, o.confirmed_at, o.changed_at, o.stepped_at, o.finished_at,
+  o.created_at, o.confirmed_at, o.changed_at, o.stepped_at, o.finished_at, o.resumed_at,
   o.created_by, coalesce(o.confirmed_by, ''), coalesce(o.reason, ''), coalesce(o.worker, ''),
   coalesce(o.pace, 0), coalesce(o.halt_above, 0), coalesce(o.halt_reason, ''),
   coalesce(o.acts_for, o.confirmed_by, ''), coalesce(o.halt_code, case when o.halt_reason is not null then 'stop_rule' end, '')`
 
 func scanOperation(row pgx.CollectableRow) (o Operation, err error) {
 	var search *uuid.UUID
-	var confirmed, stepped, finished *time.Time
+	var confirmed, stepped, finished, resumed *time.Time
 	err = row.Scan(&o.ID, &o.Revision, &o.State, &o.Action, &o.Total, &o.Position, &o.Done, &o.Looked,
 		&o.Filter, &search, &o.Words, &o.States, &o.Expected,
-		&o.CreatedAt, &confirmed, &o.ChangedAt, &stepped, &finished,
+		&o.CreatedAt, &confirmed, &o.ChangedAt, &stepped, &finished, &resumed,
 		&o.CreatedBy, &o.ConfirmedBy, &o.Reason, &o.Worker,
 		&o.Pace, &o.HaltAbove, &o.HaltReason, &o.ActsFor, &o.HaltCode)
 	o.Search = orNil(search)
 	o.CreatedAt, o.ChangedAt = o.CreatedAt.UTC(), o.ChangedAt.UTC()
 	o.ConfirmedAt, o.SteppedAt, o.FinishedAt = orZero(confirmed), orZero(stepped), orZero(finished)
+	o.ResumedAt = orZero(resumed)
 	return o, err
 }
 

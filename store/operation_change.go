@@ -82,6 +82,8 @@ with locked as materialized (
       mandate_person = case when $5 in ('confirm', 'resume') then nullif($8::bigint, 0) else v.mandate_person end,
       mandate_token = case when $5 in ('confirm', 'resume') then nullif($9::bigint, 0) else v.mandate_token end,
       judged_at = case $5 when 'resume' then v.at else v.judged_at end,
+      resumed_at = case $5 when 'resume' then v.at else v.resumed_at end,
+      resumed_from = case $5 when 'resume' then v.position else v.resumed_from end,
       next_at = case when $5 in ('confirm', 'resume') then v.at else v.next_at end
   from verdict v
   where v.verdict = 'accepted' and o.id = v.id
@@ -112,7 +114,8 @@ func (s *Store) PauseOperation(ctx context.Context, p OperationParams) (Operatio
 }
 
 // ResumeOperation goes on with one that is paused or halted, under the rules
-// given, and on the right and in the name of who resumes it.
+// given, and on the right and in the name of who resumes it. Its stop rule judges
+// what is requeued from then on.
 func (s *Store) ResumeOperation(ctx context.Context, p OperationParams) (Operation, error) {
 	o, _, err := s.changeOperation(ctx, ActionResume, p)
 	return o, err

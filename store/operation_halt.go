@@ -8,22 +8,24 @@ import (
 )
 
 const (
-	// haltSample is how many parts of the snapshot the stop rule looks at.
+	// haltSample is how many parts of what is judged the stop rule looks at.
 	haltSample = 20
 	// haltLeast is how many jobs must have run again before the rule can halt.
 	haltLeast = 10
 )
 
-// haltSQL tells, of the jobs that an operation requeued, how many have run again
-// since, and how many of those failed with the same error: the one that the job
-// had failed with before, or else one that most of them share. $1 operation, $2 position, $3
-// the length of a part, $4 of how many parts one is looked at, $5 since when.
+// haltSQL tells, of the jobs that an operation requeued since it was confirmed, or
+// resumed last, how many have run again since, and how many of those failed with
+// the same error: the one that the job had failed with before, or else one that
+// most of them share. $1 operation, $2 position, $3 the length of a part, $4 of how
+// many parts one is looked at, $5 since when, $6 the position then.
 const haltSQL = `
 with acted as materialized (
   select u.id, u.seen
   from fenceline.operation_parts p
   cross join lateral unnest(p.jobs, p.revisions) with ordinality as u (id, seen, i)
-  where p.operation_id = $1 and p.n % $4 = 0 and p.n * $3 < $2 and p.n * $3 + u.i <= $2
+  where p.operation_id = $1 and p.n >= $6::bigint / $3::bigint and (p.n - $6::bigint / $3::bigint) % $4 = 0 and p.n * $3 < $2
+    and p.n * $3 + u.i > $6 and p.n * $3 + u.i <= $2
     and not exists (select from fenceline.operation_skips s where s.operation_id = $1 and s.job_id = u.id)
 ), ran as materialized (
   select again.fingerprint as again, earlier.fingerprint as earlier
@@ -44,14 +46,18 @@ select count(*), greatest(count(*) filter (where r.again = r.earlier), coalesce(
 // halt looks at the stop rule and says why the operation must not go on; empty
 // when it may.
 func (o *underWay) halt(ctx context.Context, tx pgx.Tx) (string, error) {
-	parts := (o.Position + partJobs - 1) / partJobs
+	parts := (o.Position+partJobs-1)/partJobs - o.from/partJobs
+	since := o.ConfirmedAt
+	if !o.ResumedAt.IsZero() {
+		since = o.ResumedAt
+	}
 	var ran, same int64
 	err := tx.QueryRow(ctx, haltSQL, pgx.QueryExecModeCacheDescribe,
-		o.ID, o.Position, int64(partJobs), max(1, (parts+haltSample-1)/haltSample), o.ConfirmedAt).Scan(&ran, &same)
+		o.ID, o.Position, int64(partJobs), max(1, (parts+haltSample-1)/haltSample), since, o.from).Scan(&ran, &same)
 	if err != nil {
 		return "", fmt.Errorf("look at the stop rule: %w", err)
 	}
-	if ran < min(haltLeast, o.Total) || same*100 <= ran*int64(o.HaltAbove) {
+	if ran < min(haltLeast, o.Total-o.from) || same*100 <= ran*int64(o.HaltAbove) {
 		return "", nil
 	}
 	return fmt.Sprintf("%d of %d jobs that ran again failed with the same error, which is more than %d%%", same, ran, o.HaltAbove), nil

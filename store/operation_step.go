@@ -129,6 +129,7 @@ func (s *Store) nextOperation(ctx context.Context) (time.Duration, error) {
 type underWay struct {
 	Operation
 	judge   bool
+	from    int64 // the position from which the stop rule judges
 	mandate Mandate
 	resumed bool // who carries it on is not who confirmed it
 }
@@ -136,7 +137,7 @@ type underWay struct {
 // Those that were longest without a step come first.
 const takeSQL = `
 select ` + operationColumns + `, o.halt_above is not null and (o.judged_at is null or o.judged_at < clock_timestamp() - interval '2 seconds'),
-  coalesce(o.mandate_person, 0), coalesce(o.mandate_token, 0), coalesce(o.acts_for <> o.confirmed_by, false)
+  coalesce(o.resumed_from, 0), coalesce(o.mandate_person, 0), coalesce(o.mandate_token, 0), coalesce(o.acts_for <> o.confirmed_by, false)
 from fenceline.operations o
 where o.state = 'running' and o.next_at <= clock_timestamp()
 order by o.stepped_at nulls first, o.id
@@ -153,7 +154,7 @@ func stepOperation(ctx context.Context, tx pgx.Tx, worker string, hasty bool) (O
 		return none, err
 	}
 	o, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (o underWay, err error) {
-		o.Operation, err = scanOperation(before{row, []any{&o.judge, &o.mandate.PersonID, &o.mandate.TokenID, &o.resumed}})
+		o.Operation, err = scanOperation(before{row, []any{&o.judge, &o.from, &o.mandate.PersonID, &o.mandate.TokenID, &o.resumed}})
 		return o, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

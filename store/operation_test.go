@@ -318,6 +318,29 @@ func TestAnOperationHaltsWhenItsJobsFailAgainWithTheSameError(t *testing.T) {
 	if g.carried(g.Store) != 0 {
 		t.Error("it went on")
 	}
+	// The rule of a resumption judges what is requeued from then on, as strictly.
+	resumed, err := g.ResumeOperation(g.ctx, store.OperationParams{ID: o.ID, Seen: v.Operation.Revision, Actor: "bo", Reason: "the customer is back", Rules: store.Rules{Pace: 600, HaltAbove: 30}})
+	if err != nil || resumed.ResumedAt.IsZero() || !resumed.ConfirmedAt.Equal(v.Operation.ConfirmedAt) {
+		t.Fatalf("%+v %v", resumed, err)
+	}
+	again := func() store.OperationStep {
+		g.exec("update fenceline.operations set next_at = clock_timestamp(), judged_at = null")
+		step, err := g.StepOperation(g.ctx, "w-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return step
+	}
+	if got := again(); got.State != store.OperationRunning || got.Position != 30 {
+		t.Fatalf("old failures are judged again: %+v", got)
+	}
+	g.failAll(19, "no such customer") // nine requeued before the resumption, ten since
+	if got := again(); got.State != store.OperationHalted || got.Position != 30 {
+		t.Errorf("%+v", got)
+	}
+	if o := g.operation(o.ID).Operation; o.HaltReason != "10 of 10 jobs that ran again failed with the same error, which is more than 30%" || !o.ResumedAt.Equal(resumed.ResumedAt) {
+		t.Errorf("%+v", o)
+	}
 	p := g.preview(store.ActionTerminate, "state:discarded")
 	var invalid *store.InvalidError
 	if _, _, err := g.ConfirmOperation(g.ctx, store.OperationParams{ID: p.ID, Seen: p.Revision, Actor: "x", Reason: "x", Rules: store.Rules{HaltAbove: 5}}); !errors.As(err, &invalid) || invalid.Field != "halt_above" {

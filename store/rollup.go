@@ -80,7 +80,7 @@ var rollSQL = `with ` + fmt.Sprintf(batchSQL, `and t.xid < pg_snapshot_xmin(pg_c
 ), errors as (
   insert into fenceline.rollup_errors as r (minute, kind, fingerprint, n, job_id)
   select m.minute, m.kind, m.fingerprint, count(*), min(m.job_id)
-  from measured m where m.fingerprint is not null group by 1, 2, 3
+  from measured m where m.fingerprint is not null and m.queue <> '` + NoticeQueue + `' group by 1, 2, 3
   on conflict (kind, fingerprint, minute) do update set n = r.n + excluded.n, job_id = least(r.job_id, excluded.job_id)
 ), ` + countedTouchesSQL + `, moved as (
   update fenceline.rollup_position p

@@ -65,19 +65,6 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%s d %d h", Grouped(int64(d/(24*time.Hour))), int64(d%(24*time.Hour)/time.Hour))
 }
 
-// Countdown writes what is left of a lease as 00:21 or 1:02:03; a deadline
-// that passed counts as 00:00.
-func Countdown(left time.Duration) string {
-	if left < 0 {
-		left = 0
-	}
-	s := int64(left / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%02d:%02d", s/60, s%60)
-}
-
 // Bytes writes a size: 412 bytes, 1.5 KiB, 3.0 MiB.
 func Bytes(n int) string {
 	switch {

@@ -44,7 +44,7 @@ func TellIncident(r store.IncidentReport) IncidentTelling {
 	i, rule := r.Incident, ruleOf(r.Incident)
 	t := IncidentTelling{Title: "Incident " + decimal(i.ID) + ": " + rule.Title, What: i.What, Facts: reportFacts(r),
 		ChartsTitle: "What happened around it", Around: aroundText(r), Trend: r.Trend, Charts: reportCharted(r.Trend),
-		Made: "Made at " + reportTime(r.Now) + ". All times are UTC, by the database's clock. Payloads, results and error texts are not part of it."}
+		Made: "Made at " + reportTime(r.Now) + ", as all times by the database's clock. Payloads, results and error texts are not part of it."}
 	if rule.Means != "" {
 		t.Means = rule.Means + " " + rule.Do
 	}
@@ -56,7 +56,7 @@ func TellIncident(r store.IncidentReport) IncidentTelling {
 	return t
 }
 
-func reportTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
+func reportTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 func reportFacts(r store.IncidentReport) ReportSection {
 	i := r.Incident

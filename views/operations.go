@@ -255,7 +255,7 @@ func operationEffect(a store.Action) string {
 	case store.ActionCancel:
 		return "What was done stays done. The jobs that were not dealt with yet are not touched."
 	}
-	return "It goes on with the jobs that were not dealt with yet, each as it was seen at first, in your name from here on."
+	return "It goes on with the jobs that were not dealt with yet, each as it was seen at first, in your name from here on. A stop rule judges only what is requeued from here on."
 }
 
 func reasonAlso(a store.Action) string {

@@ -1058,7 +1058,7 @@ func kindFacts(p KindPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "</a></b> <span class=\"dim\">of the first 100 of each queue</span></dd></div><div><dt>Running</dt><dd><b><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "</a></b> <span class=\"dim\">among the first 100 jobs of each queue</span></dd></div><div><dt>Running</dt><dd><b><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -583,7 +583,7 @@ func kindsTable(id string, kinds []store.Kind, s span, p Frame) templ.Component 
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<div class=\"scroll\" role=\"region\" aria-label=\"Kinds\" tabindex=\"0\"><table class=\"stack\"><thead><tr><th scope=\"col\">Kind</th><th scope=\"col\" class=\"num\"><abbr title=\"Among the first 100 jobs of each queue\">Waiting in front</abbr></th><th scope=\"col\" class=\"num\">Start p95</th><th scope=\"col\" class=\"num\">Running</th><th scope=\"col\" class=\"num\"><abbr title=\"Live workers that handle it and claim\">Workers</abbr></th><th scope=\"col\">Completed a minute</th><th scope=\"col\">Set</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<div class=\"scroll\" role=\"region\" aria-label=\"Kinds\" tabindex=\"0\"><table class=\"stack\"><thead><tr><th scope=\"col\">Kind</th><th scope=\"col\" class=\"num\"><abbr title=\"Among the first 100 jobs of each queue\">Waiting in front</abbr></th><th scope=\"col\" class=\"num\"><abbr title=\"From due to claimed: 95 of 100 took at most this long\">Start p95</abbr></th><th scope=\"col\" class=\"num\">Running</th><th scope=\"col\" class=\"num\"><abbr title=\"Live workers that handle it and claim\">Workers</abbr></th><th scope=\"col\">Completed a minute</th><th scope=\"col\">Set</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -188,6 +188,11 @@ func TestSecretsOfAJobComeOutNowhere(t *testing.T) {
 	if len(answered) < 20 || answered["/metrics"] != 2 || answered["/audit/export"] == 0 {
 		t.Errorf("not all was looked at: %v", answered)
 	}
+	for path, status := range map[string]int{"/metrics": 401, "/stream?topic=home": 401} {
+		if a := want(t, p.send("GET", path, "", "Accept", "*/*"), status); !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") || strings.Contains(a.body, "<") {
+			t.Errorf("%s answers a program with %s: %s", path, a.header.Get("Content-Type"), excerpt(a.body))
+		}
+	}
 	p.cannotBeAskedFor(t)
 	p.comeOutByRequest(t)
 	p.leaveNoTrace(t)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/fenceline/fenceline/views"
 )
 
 // allowed is the list of host names under which the console answers. The
@@ -93,3 +95,7 @@ func forPrograms(c echo.Context) bool {
 	path := c.Request().URL.Path
 	return path == "/api" || strings.HasPrefix(path, "/api/")
 }
+
+// inPlainText are the addresses at which no page is ever read: what is wrong is
+// told in a line of text.
+var inPlainText = map[string]bool{routeHealth: true, routeReady: true, routeMetrics: true, views.RouteStream: true}

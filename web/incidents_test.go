@@ -99,6 +99,9 @@ func (c *console) reports(words string) {
 		if !strings.HasPrefix(got.header.Get("Content-Type"), kind) || !strings.Contains(got.header.Get("Content-Disposition"), `attachment; filename="incident-1.`) || !strings.Contains(got.body, words) {
 			c.t.Errorf("%s: %v %s", path, got.header, excerpt(got.body))
 		}
+		if opened := regexp.MustCompile(`\| Opened \| \d{4}-\d\d-\d\d \d\d\\?:\d\d\\?:\d\d UTC \|`); strings.HasPrefix(kind, "text") && !opened.MatchString(got.body) {
+			c.t.Errorf("%s does not say in which zone it was opened: %s", path, excerpt(got.body))
+		}
 		if strings.HasPrefix(kind, "text") && !strings.Contains(got.body, `\<b\>report\</b\>`) {
 			c.t.Errorf("%s: %s", path, excerpt(got.body))
 		}

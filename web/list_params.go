@@ -27,7 +27,7 @@ func (s *Server) listOf(c echo.Context, q url.Values) (views.List, error) {
 		field search.Field
 	}{{views.ParamState, search.State}, {views.ParamKind, search.Kind}, {views.ParamQueue, search.Queue}, {views.ParamKey, search.Key}} {
 		if text := q.Get(term.param); text != "" {
-			with, err := literally(l.Query, term.field, text)
+			with, err := literally(l.Query, term.param, term.field, text)
 			note(err)
 			l.Query = with
 		}
@@ -45,9 +45,12 @@ func (s *Server) listOf(c echo.Context, q url.Values) (views.List, error) {
 	return l, errors.Join(problems...)
 }
 
-// literally adds a term whose value is exactly the text.
-func literally(q search.Query, field search.Field, text string) (search.Query, error) {
+// literally adds a term whose value is exactly the text of a parameter.
+func literally(q search.Query, param string, field search.Field, text string) (search.Query, error) {
 	one, err := search.Parse(string(field) + ":" + search.Quote(text))
+	if syntax := (*search.SyntaxError)(nil); errors.As(err, &syntax) {
+		return q, &store.InvalidError{Field: param, Message: syntax.Message}
+	}
 	if err != nil {
 		return q, err
 	}

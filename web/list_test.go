@@ -161,7 +161,7 @@ func TestTheAPIReadsTheSameLanguageAndPagesBothWays(t *testing.T) {
 	}
 	for path, field := range map[string]string{
 		"q=stat:running": "q", "q=kind:a+kind:b": "q", "q=%ff": "q", "order=best": "order", "after=x": "after", "before=1.x": "before", "after=1&before=2": "after",
-		"after=5.5": "after", "order=finished&before=5": "before", "limit=0": "limit", "columns=kind": "columns", "state=done": "q", "=1": `""`,
+		"after=5.5": "after", "order=finished&before=5": "before", "limit=0": "limit", "columns=kind": "columns", "state=done": "state", "kind=%ff": "kind", "queue=%00": "queue", "key=%ff": "key", "=1": `""`,
 	} {
 		if code, got := want(t, c.get("/api/v1/jobs?"+path), 422).fault(t); got != field || code != "invalid" {
 			t.Errorf("%s: field %q, want %q", path, got, field)

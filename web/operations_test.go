@@ -133,7 +133,12 @@ func TestProgramsActOnManyJobsWithTheSameGuards(t *testing.T) {
 		t.Errorf("%s %v", code, now)
 	}
 	want(t, c.api(at+"/pause", `{"reason":"x","seen":{"revision":2}}`), 200)
-	want(t, c.api(at+"/resume", `{"reason":"x","seen":{"revision":3}}`), 200)
+	if got := want(t, c.api(at+"/resume", `{"reason":"x","seen":{"revision":3},"halt_above":20}`), 200).json(t); got["resumed_at"] == nil {
+		t.Errorf("%v", got)
+	}
+	if page := want(t, c.get("/operations/"+o["id"].(string)), 200); !strings.Contains(page.body, "of those requeued since it was resumed") {
+		t.Errorf("the page does not say since when its rule judges: %s", excerpt(page.body))
+	}
 	want(t, c.post("/jobs/"+text(ids[2])+"/terminate", url.Values{"reason": {"by hand"}, "seen": {"1"}}), 303)
 	c.carry()
 	end := want(t, c.get(at), 200).json(t)

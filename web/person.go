@@ -123,7 +123,7 @@ func (s *Server) askToSignIn(c echo.Context) error {
 		}
 		return page(c, http.StatusUnauthorized, views.SignIn(p))
 	}
-	if mode != "" && mode != "navigate" {
+	if mode != "" && mode != "navigate" || inPlainText[r.URL.Path] {
 		return &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "You are not signed in any more."}
 	}
 	next := r.URL.Path

@@ -163,6 +163,11 @@ func TestFiguresAreServedWhenThereAreSome(t *testing.T) {
 		t.Error("what a client typed became a label")
 	}
 	want(t, c.another().get("/metrics"), 404)
+	for path, status := range map[string]int{"/metrics": 403, "/healthz": 403, "/readyz": 403, "/stream": 403} {
+		if a := want(t, c.send("PUT", path, ""), status); a.header.Get("Content-Type") != "text/plain; charset=UTF-8" {
+			t.Errorf("%s: %s", path, a.header.Get("Content-Type"))
+		}
+	}
 }
 
 func TestAProcessWithoutAConsoleAnswersProbes(t *testing.T) {

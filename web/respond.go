@@ -68,7 +68,7 @@ func (s *Server) answer(c echo.Context, p *problem) {
 	switch {
 	case forPrograms(c):
 		err = sendJSON(c, p.Status, p.body())
-	case p.Status == http.StatusMisdirectedRequest:
+	case p.Status == http.StatusMisdirectedRequest, inPlainText[c.Request().URL.Path]:
 		err = c.String(p.Status, p.Message+"\n")
 	default:
 		err = s.errorPage(c, p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -73,9 +74,21 @@ type exited int
 // run is the whole program: it parses, runs a verb, says what went wrong and
 // returns the exit code.
 func run(ctx context.Context, args []string, io streams) (code int) {
+	out := &stdout{to: io.out}
+	io.out = out
 	defer func() {
-		if e, ok := recover().(exited); ok {
+		switch e := recover().(type) {
+		case nil:
+		case exited:
 			code = int(e)
+		default:
+			panic(e) // a fault must not end as if all were done
+		}
+		if err := out.failed(); err != nil {
+			if code == exitOK {
+				fmt.Fprintln(io.err, "fenceline:", err)
+			}
+			code = exitRefused
 		}
 	}()
 	var c cli
@@ -91,15 +104,16 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	if err := checkText(args); err != nil {
-		return report(parser, io, err)
+		return report(parser, &c, io, err)
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		return report(parser, io, usageError{err})
+		return report(parser, &c, io, usageError{err})
 	}
 	a := &app{streams: io, json: c.JSON, log: c.logger(io.err, parsed.Command())}
+	warnOfUnknown(a.log, parser.Model, os.Environ())
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return report(parser, io, stopped(ctx, parsed.Run(a)))
+	return report(parser, &c, io, stopped(ctx, parsed.Run(a)))
 }
 
 // stopped says by which signal a verb was ended where its error only says that it
@@ -134,13 +148,16 @@ func newParser(c *cli, io streams) (*kong.Kong, error) {
 }
 
 // report says what went wrong, once, and returns the exit code.
-func report(parser *kong.Kong, io streams, err error) int {
+func report(parser *kong.Kong, c *cli, io streams, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	var usage usageError
 	isUsage := errors.As(err, &usage)
 	if !errors.Is(err, errSaid) {
+		if !c.JSON && c.LogLevel != "debug" {
+			err = plain{err}
+		}
 		// It may quote an argument, a file or a server.
 		fmt.Fprintln(io.err, "fenceline:", paragraph(withoutSecrets(parser, oneSentence(err))))
 	}
@@ -149,6 +166,12 @@ func report(parser *kong.Kong, io streams, err error) int {
 	}
 	return exitRefused
 }
+
+// plain is an error as people are told it, see [store.Plainly].
+type plain struct{ error }
+
+func (p plain) Error() string { return store.Plainly(p.error) }
+func (p plain) Unwrap() error { return p.error }
 
 // oneSentence joins the lines of an error, such as one for each address of a
 // host. What a database server said last stays as it was said.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -99,4 +100,23 @@ func TestAFlagWinsOverItsVariable(t *testing.T) {
 	env := append(onDB("postgres://127.0.0.1:1/nowhere"), "FENCELINE_LOG_LEVEL=error")
 	runWith(t, env, "", "jobs", "list", "--database-url", db).wants(t, exitOK)
 	runWith(t, append(onDB(db), "FENCELINE_LEASE=soon"), "", "worker").complains(t, exitUsage, "lease")
+}
+
+func TestAVariableThatNothingReadsIsNamedWithTheNearestAndItsValueIsNot(t *testing.T) {
+	t.Parallel()
+	env := []string{"FENCELINE_DATABASE_URL=postgres://me:secret@db/x", "FENCELINE_GRASE=1m", "FENCELINE_QUEUES=mail=4", "FENCELINE_LOG_FORMAT=json",
+		"FENCELINE_TEST_ANYTHING=1", "FENCELINE_JOB_ID=7", "FENCELINE_SERVICE_HOST=10.0.0.1", "FENCELINE_PORT_8080_TCP_ADDR=10.0.0.1", "FENCELINE_CONSOLE_PORT=tcp://10.0.0.1:80"}
+	r := runWith(t, env, "", "version").wants(t, exitOK)
+	var said []string
+	for line := range strings.Lines(r.err) {
+		var l struct{ Level, Variable, Nearest string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Level != "WARN" {
+			t.Errorf("%v: %s", err, line)
+		}
+		said = append(said, l.Variable+"~"+l.Nearest)
+	}
+	same(t, "what is warned of", strings.Join(said, " "), "FENCELINE_DATABASE_URL~DATABASE_URL FENCELINE_GRASE~FENCELINE_GRACE FENCELINE_QUEUES~FENCELINE_QUEUE")
+	if strings.Contains(r.err, "secret") {
+		t.Errorf("a value is shown: %s", r.err)
+	}
 }

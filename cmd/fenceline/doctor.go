@@ -49,5 +49,5 @@ func printFindings(a *app, r doctor.Report) error {
 	if !r.OK {
 		verdict = "jobs can be lost, held up or refused"
 	}
-	return a.printf("%d checks, %d failed, %d to look at: %s.\n", len(r.Findings), r.Failed, r.Warned, verdict)
+	return a.printf("%s, %d failed, %d to look at: %s.\n", counted(int64(len(r.Findings)), "check"), r.Failed, r.Warned, verdict)
 }

@@ -76,12 +76,12 @@ func (c *incidentsChangeCmd) apply(ctx context.Context, s *store.Store, ch store
 	if c.Seen == 0 {
 		v, err := s.Incident(ctx, c.ID)
 		if err != nil {
-			return store.Incident{}, err
+			return store.Incident{}, aboutIncident(c.ID, err)
 		}
 		ch.Seen = &v.Incident.Revision
 	}
 	i, err := s.ChangeIncident(ctx, ch)
-	return i, named(err)
+	return i, named(aboutIncident(c.ID, err))
 }
 
 type incidentsAckCmd struct {

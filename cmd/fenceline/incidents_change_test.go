@@ -43,6 +43,8 @@ func TestIncidentsAreTakenMergedAndReportedOnFromTheCommandLine(t *testing.T) {
 	verb("merge", "2", "--into", "2").complains(t, exitUsage, "--into")
 	verb("merge", "2", "--into", "7").complains(t, exitUsage, "does not exist")
 	same(t, "the state", verb("merge", "2", "--into", "1", "--reason", "one cause", "--json").wants(t, exitOK).object(t)["state"], "resolved")
+	verb("ack", "99").complains(t, exitRefused, "there is no incident 99")
+	verb("report", "99").complains(t, exitRefused, "there is no incident 99")
 	report := verb("report", "1").wants(t, exitOK).out
 	for _, words := range []string{"# ", "one cause", "a lease ran out"} {
 		if !strings.Contains(report, words) {

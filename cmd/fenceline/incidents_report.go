@@ -2,10 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/fenceline/fenceline/store"
 	"github.com/fenceline/fenceline/views"
 )
+
+// aboutIncident says which incident an error is about.
+func aboutIncident(id int64, err error) error {
+	if errors.Is(err, store.ErrNoIncident) {
+		return fmt.Errorf("there is no incident %d", id)
+	}
+	return err
+}
 
 type incidentsReportCmd struct {
 	database
@@ -17,7 +27,7 @@ func (c *incidentsReportCmd) Run(ctx context.Context, a *app) error {
 	var r store.IncidentReport
 	err := c.with(ctx, a, func(s *store.Store) (err error) {
 		r, err = s.IncidentReport(ctx, c.ID)
-		return err
+		return aboutIncident(c.ID, err)
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,9 @@ func TestOneJobIsCorrectedChangedCopiedAndErasedFromTheCommandLine(t *testing.T)
 	if text := run("versions", id).wants(t, exitOK).out; !strings.Contains(text, "were erased") {
 		t.Error(text)
 	}
+	if text := run("show", id).wants(t, exitOK).out; !strings.Contains(text, "Args, result and the texts of errors and outputs were erased at 20") || strings.Contains(text, "bytes)") {
+		t.Error(text)
+	}
 	run("requeue", id, "--reason", "again").complains(t, exitRefused, "were erased")
 	for _, wrong := range [][]string{
 		{"amend", id}, {"amend", id, "--max-attempts", "0"}, {"amend", id, "--restore", "0"}, {"amend", id, "--run-at", "soon"}, {"amend", id, "--args", "{"},

@@ -92,6 +92,9 @@ func (c *jobsShowCmd) print(a *app, v store.JobView, p store.Payload) error {
 			fmt.Fprintf(a.out, ", %s", views.MaybeTwice)
 		}
 	}
+	if !j.ErasedAt.IsZero() {
+		return a.printf("\nArgs, result and the texts of errors and outputs were erased at %s.\n", timeText(j.ErasedAt))
+	}
 	fmt.Fprintf(a.out, "\nArgs (%d bytes): %s\n", j.ArgsBytes, indented(p.Args))
 	if p.Result != nil {
 		fmt.Fprintf(a.out, "Result of generation %d (%d bytes): %s\n", j.ResultGeneration, j.ResultBytes, indented(p.Result))

@@ -147,6 +147,9 @@ func printOperation(a *app, v store.OperationView) error {
 	if o.ActsFor != o.ConfirmedBy {
 		fmt.Fprintf(a.out, "Carried on for %s, who resumed it.\n", oneLine(o.ActsFor))
 	}
+	if o.HaltAbove > 0 && !o.ResumedAt.IsZero() {
+		fmt.Fprintf(a.out, "Its stop rule judges what was requeued since it was resumed at %s.\n", timeText(o.ResumedAt))
+	}
 	if o.HaltReason != "" {
 		fmt.Fprintf(a.out, "Halted: %s.\n", o.HaltReason)
 	}

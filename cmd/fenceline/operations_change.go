@@ -18,7 +18,7 @@ type changeOperation struct {
 // rules say how an operation is carried on.
 type rules struct {
 	Pace      int `name:"pace" placeholder:"N" help:"At most so many jobs a minute. Without it they go as fast as they can."`
-	HaltAbove int `name:"halt-above" placeholder:"PERCENT" help:"Halt when more than this percentage of the requeued jobs fails again with the same error, from 10 jobs on."`
+	HaltAbove int `name:"halt-above" placeholder:"PERCENT" help:"Halt when more than this percentage of the requeued jobs fails again with the same error, from 10 jobs on; after a resume, of those requeued since."`
 }
 
 func (r rules) check() error {

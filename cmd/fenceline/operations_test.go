@@ -59,7 +59,7 @@ func TestManyJobsAreActedOnFromTheCommandLineWithTheConsolesGuards(t *testing.T)
 	}
 	named := runWith(t, env, "", "operations", "preview", "requeue", "--job", "1", "--job", "3", "--json").wants(t, exitOK).object(t)
 	same(t, "jobs named one by one", fmt.Sprint(named["total"]), "2")
-	runWith(t, env, "", "operations", "cancel", fmt.Sprint(named["id"]), "--reason", "x").complains(t, exitRefused, "is preview now")
+	runWith(t, env, "", "operations", "cancel", fmt.Sprint(named["id"]), "--reason", "x").complains(t, exitRefused, "is preview now", "there is nothing to cancel")
 	runWith(t, env, "", "operations", "preview", "requeue", "--search", "kind:nowhere").wants(t, exitUsage)
 	runWith(t, env, "", "operations", "show", "99").complains(t, exitRefused, "no operation 99")
 	kept := runWith(t, env, "", "operations", "preview", "requeue", "--search=-args.a:1", "--json").wants(t, exitOK).object(t)
@@ -86,9 +86,9 @@ func TestManyJobsAreActedOnFromTheCommandLineWithTheConsolesGuards(t *testing.T)
 	if out := runWith(t, env, "", "operations", "show", id).wants(t, exitOK).out; !strings.Contains(out, "Halted: ada, who confirmed it, has an account that is disabled.") || !strings.Contains(out, "0 of 1 dealt with") {
 		t.Errorf("halted: %s", out)
 	}
-	resumed := runWith(t, env, "", "operations", "resume", id, "--reason", "still needed", "--json").wants(t, exitOK).object(t)
+	resumed := runWith(t, env, "", "operations", "resume", id, "--reason", "still needed", "--halt-above", "30", "--json").wants(t, exitOK).object(t)
 	same(t, "resumed", fmt.Sprint(resumed["state"], resumed["halt_code"], resumed["confirmed_by"]), "running<nil>ada")
-	if out := runWith(t, env, "", "operations", "show", id).wants(t, exitOK).out; !strings.Contains(out, "Carried on for cli") {
+	if out := runWith(t, env, "", "operations", "show", id).wants(t, exitOK).out; !strings.Contains(out, "Carried on for cli") || !strings.Contains(out, "judges what was requeued since it was resumed at 20") {
 		t.Errorf("resumed: %s", out)
 	}
 }

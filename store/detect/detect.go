@@ -70,6 +70,7 @@ var Rules = []Rule{
 	{"backlog", "Work waits longer than its objective", "The job that is due longest in this queue waits for more than it should.", "Start more workers for the queue, or find what holds theirs; pause what matters less.", backlog},
 	{"stuck-job", "A job runs far longer than its kind", "Its attempt renews its lease and does not end: the handler probably hangs.", "Look at its lane; requeue it to take it from that attempt, and give its kind a timeout.", stuckJob},
 	{"lost-workers", "Workers went silent", "Workers stopped saying that they live, and did not say that they ended.", "Look at their machines. Their jobs are taken from them when the leases end.", lostWorkers},
+	{store.RuleUndelivered, "Notices do not arrive", "Who should hear of incidents through this target does not. The others are told; the target itself is not told of this.", "Look at the errors on the job's page: the target's address, its secrets, or the other side. Then send it a test.", undeliveredNotices},
 	{"counting-behind", "The log is not counted", "Nothing counts the log, or something holds it back: numbers past that are provisional.", "Run fenceline doctor: it names the oldest open transaction.", countingBehind},
 }
 

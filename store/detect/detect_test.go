@@ -54,8 +54,9 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 			store.Facts{Waiting: []store.QueueWait{{Queue: "mail", Oldest: 300 * time.Second}, {Queue: "paused", Oldest: time.Hour, Paused: true}}}, "queue mail", 0},
 		"stuck-job": {store.Facts{Minutes: []store.Minute{ended}, Running: []store.RunningJob{{JobID: 7, Kind: "letter", Since: noon.Add(-21 * time.Minute)}}},
 			store.Facts{Minutes: []store.Minute{ended}, Running: []store.RunningJob{{JobID: 7, Kind: "letter", Since: noon.Add(-20 * time.Minute)}, {JobID: 8, Kind: "unknown", Since: noon.Add(-20 * time.Hour)}}}, "job 7", 1},
-		"lost-workers":    {store.Facts{Silent: []store.SilentWorker{{ID: "a", Seen: noon.Add(-time.Minute)}}}, store.Facts{Silent: []store.SilentWorker{{ID: "a", Seen: noon.Add(-2 * time.Hour)}}}, "", 1},
-		"counting-behind": {store.Facts{Behind: 61 * time.Second}, store.Facts{Behind: time.Minute}, "", 0},
+		"lost-workers":        {store.Facts{Silent: []store.SilentWorker{{ID: "a", Seen: noon.Add(-time.Minute)}}}, store.Facts{Silent: []store.SilentWorker{{ID: "a", Seen: noon.Add(-2 * time.Hour)}}}, "", 1},
+		"undelivered-notices": {store.Facts{Undelivered: []store.Undelivered{{Target: "room", JobID: 7, Failed: 3}}}, store.Facts{Undelivered: []store.Undelivered{{Target: "room", JobID: 7, Failed: 2}}}, "target room", 3},
+		"counting-behind":     {store.Facts{Behind: 61 * time.Second}, store.Facts{Behind: time.Minute}, "", 0},
 	} {
 		c.found.Now, c.not.Now = noon, noon
 		var found *detect.Finding
@@ -68,9 +69,10 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 			t.Errorf("%s: %+v, want scope %q and %d", rule, found, c.scope, c.n)
 		}
 		says := map[string]string{
-			"refused-writes":  "1 late write of kind letter was refused within 15 minutes; none was accepted.",
-			"backlog":         "A job of queue mail has been due for more than 5m and is not claimed.",
-			"counting-behind": "For more than 1m nothing has counted the log.",
+			"refused-writes":      "1 late write of kind letter was refused within 15 minutes; none was accepted.",
+			"undelivered-notices": "Notices to target room do not arrive: 3 attempts failed since one did.",
+			"backlog":             "A job of queue mail has been due for more than 5m and is not claimed.",
+			"counting-behind":     "For more than 1m nothing has counted the log.",
 		}[rule]
 		if found != nil && says != "" && found.What != says {
 			t.Errorf("%s says %q, want %q", rule, found.What, says)
@@ -84,8 +86,17 @@ func TestEachRuleFindsWhatItIsAboutFromItsThresholdOn(t *testing.T) {
 			t.Errorf("%s is not told: %+v", rule, r)
 		}
 	}
-	if len(detect.Rules) != 12 {
-		t.Errorf("%d rules, and 12 are tested", len(detect.Rules))
+	// A notice that fails is an incident of its own rule, and of no other.
+	failing := []store.Minute{count(time.Minute, store.TypeFailed, 50, 0), count(time.Minute, store.TypeClaimed, 100, 50)}
+	for i := range failing {
+		failing[i].Queue, failing[i].Kind = store.NoticeQueue, store.NoticeKind
+	}
+	all := detect.Judge(store.Facts{Now: noon, Minutes: failing, Undelivered: []store.Undelivered{{Target: "room", JobID: 7, Failed: 1, GivenUp: true}}}, detect.Defaults())
+	if len(all) != 1 || all[0].Key() != "undelivered-notices target room" || all[0].What != "Notices to target room do not arrive: 1 attempt failed since one did, and a message was given up." {
+		t.Errorf("%+v", all)
+	}
+	if len(detect.Rules) != 13 {
+		t.Errorf("%d rules, and 13 are tested", len(detect.Rules))
 	}
 }
 

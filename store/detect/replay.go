@@ -167,7 +167,7 @@ func (r *replay) take(t store.Transition) {
 	if t.Type == store.TypeExpired && t.Queue != store.DrillQueue {
 		r.lost = append(r.lost, t)
 	}
-	if t.Type == store.TypeFailed && t.Detail.ClassHash != "" {
+	if t.Type == store.TypeFailed && t.Detail.ClassHash != "" && t.Queue != store.NoticeQueue {
 		r.failed(t, minute)
 	}
 	r.change(t)

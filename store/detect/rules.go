@@ -74,12 +74,17 @@ func leaseTooShort(f store.Facts, t Thresholds) (out []Finding) {
 	return out
 }
 
+// failureRate and retryStorm leave out notices, which have a rule of their own: an
+// incident for each way in which a target fails would be one more notice for it.
 func failureRate(f store.Facts, t Thresholds) (out []Finding) {
-	ends := func(m store.Minute) (string, bool) {
-		return m.Kind, m.Type == store.TypeFailed || m.Type == store.TypeCompleted
+	fails := func(m store.Minute) (string, bool) {
+		return m.Kind, m.Queue != store.NoticeQueue && m.Type == store.TypeFailed
 	}
-	failed, all := sum(f, shortWindow, 0, of(store.TypeFailed)), sum(f, shortWindow, 0, ends)
-	before, allBefore := sum(f, store.FactsWindow, shortWindow+time.Minute, of(store.TypeFailed)), sum(f, store.FactsWindow, shortWindow+time.Minute, ends)
+	ends := func(m store.Minute) (string, bool) {
+		return m.Kind, m.Queue != store.NoticeQueue && (m.Type == store.TypeFailed || m.Type == store.TypeCompleted)
+	}
+	failed, all := sum(f, shortWindow, 0, fails), sum(f, shortWindow, 0, ends)
+	before, allBefore := sum(f, store.FactsWindow, shortWindow+time.Minute, fails), sum(f, store.FactsWindow, shortWindow+time.Minute, ends)
 	for _, kind := range slices.Sorted(maps.Keys(failed)) {
 		n, of, was, ofWas := failed[kind].n, all[kind].n, before[kind].n, allBefore[kind].n
 		// Twice the share of before: n/of >= 2*was/ofWas, without dividing by none.
@@ -106,7 +111,9 @@ func newError(f store.Facts, t Thresholds) (out []Finding) {
 }
 
 func retryStorm(f store.Facts, t Thresholds) (out []Finding) {
-	claims := sum(f, shortWindow, 0, func(m store.Minute) (string, bool) { return m.Queue, m.Type == store.TypeClaimed })
+	claims := sum(f, shortWindow, 0, func(m store.Minute) (string, bool) {
+		return m.Queue, m.Queue != store.NoticeQueue && m.Type == store.TypeClaimed
+	})
 	for _, queue := range slices.Sorted(maps.Keys(claims)) {
 		c := claims[queue]
 		if c.marked < t.Retries || c.marked*100 < c.n*t.RetryShare {
@@ -149,6 +156,21 @@ func stuckJob(f store.Facts, t Thresholds) (out []Finding) {
 		}
 		out = append(out, Finding{Scope: fmt.Sprintf("job %d", j.JobID), Kind: j.Kind, Queue: j.Queue, Severity: Medium, N: 1, Job: j.JobID, Search: fmt.Sprintf("id:%d", j.JobID),
 			What: fmt.Sprintf("Job %d of kind %s has been running for more than %s; results of its kind took %s on average.", j.JobID, j.Kind, span(limit.Round(time.Second)), mean.Round(time.Millisecond))})
+	}
+	return out
+}
+
+func undeliveredNotices(f store.Facts, t Thresholds) (out []Finding) {
+	for _, u := range f.Undelivered {
+		if u.Failed < t.Undelivered && !u.GivenUp {
+			continue
+		}
+		what := fmt.Sprintf("Notices to target %s do not arrive: %s failed since one did", u.Target, counted(u.Failed, "attempt"))
+		if u.GivenUp {
+			what += ", and a message was given up"
+		}
+		out = append(out, Finding{Scope: store.UndeliveredScope(u.Target), Queue: store.NoticeQueue, Severity: High, N: max(1, u.Failed), Job: u.JobID,
+			Types: []store.Type{store.TypeFailed}, Search: fmt.Sprintf("id:%d", u.JobID), What: what + "."})
 	}
 	return out
 }

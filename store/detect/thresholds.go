@@ -25,6 +25,7 @@ type Thresholds struct {
 	StuckTimes   int64                    // and not before so many times the mean of its kind
 	StuckKnown   int64                    // and not before so many results of its kind are known
 	LostWorkers  int64                    // lost-workers: within an hour
+	Undelivered  int64                    // undelivered-notices: failed attempts since one arrived
 	Behind       time.Duration            // counting-behind
 	Quiet        time.Duration            // how long nothing may be found before an incident resolves itself
 }
@@ -34,13 +35,13 @@ func Defaults() Thresholds {
 	return Thresholds{
 		Expiries: 5, Refusals: 1, Loops: 3, LateRenewals: 10, LateShare: 20, Failures: 10, FailedShare: 20, NewErrors: 3,
 		Retries: 50, RetryShare: 50, Objective: 5 * time.Minute, Objectives: map[string]time.Duration{},
-		StuckLeast: 10 * time.Minute, StuckTimes: 10, StuckKnown: 5, LostWorkers: 1, Behind: time.Minute, Quiet: 10 * time.Minute,
+		StuckLeast: 10 * time.Minute, StuckTimes: 10, StuckKnown: 5, LostWorkers: 1, Undelivered: 3, Behind: time.Minute, Quiet: 10 * time.Minute,
 	}
 }
 
 // Names lists what [Thresholds.Set] can set.
 var Names = []string{"expiries", "refusals", "loops", "late-renewals", "late-share", "failures", "failed-share", "new-errors", "retries", "retry-share",
-	"objective", "stuck-least", "stuck-times", "stuck-known", "lost-workers", "behind", "quiet"}
+	"objective", "stuck-least", "stuck-times", "stuck-known", "lost-workers", "undelivered", "behind", "quiet"}
 
 // Set changes one threshold by its name, as in "expiries" and "20", or in
 // "objective:mail" and "30s" for one queue's objective.
@@ -48,7 +49,7 @@ func (t *Thresholds) Set(name, value string) error {
 	numbers := map[string]*int64{
 		"expiries": &t.Expiries, "refusals": &t.Refusals, "loops": &t.Loops, "late-renewals": &t.LateRenewals, "late-share": &t.LateShare,
 		"failures": &t.Failures, "failed-share": &t.FailedShare, "new-errors": &t.NewErrors, "retries": &t.Retries, "retry-share": &t.RetryShare,
-		"stuck-times": &t.StuckTimes, "stuck-known": &t.StuckKnown, "lost-workers": &t.LostWorkers,
+		"stuck-times": &t.StuckTimes, "stuck-known": &t.StuckKnown, "lost-workers": &t.LostWorkers, "undelivered": &t.Undelivered,
 	}
 	spans := map[string]*time.Duration{"objective": &t.Objective, "stuck-least": &t.StuckLeast, "behind": &t.Behind, "quiet": &t.Quiet}
 	if n := numbers[name]; n != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/fenceline/fenceline/store"
 )
 
 // Config says what to look at.
@@ -190,5 +192,5 @@ func reason(err error) string {
 	if errors.As(err, &parse) {
 		return "the address cannot be read"
 	}
-	return err.Error()
+	return store.Plainly(err)
 }

@@ -30,6 +30,7 @@ type Operation struct {
 	ActsFor     *string          `json:"acts_for"` // who confirmed it, or resumed it last
 	Worker      *string          `json:"worker"`
 	SteppedAt   *string          `json:"stepped_at"`
+	ResumedAt   *string          `json:"resumed_at"`
 	FinishedAt  *string          `json:"finished_at"`
 }
 
@@ -42,7 +43,7 @@ func OperationOf(o store.Operation) Operation {
 		CreatedAt: Instant(o.CreatedAt), CreatedBy: o.CreatedBy, ConfirmedAt: InstantOrNull(o.ConfirmedAt), ConfirmedBy: OrNull(o.ConfirmedBy),
 		Reason: OrNull(o.Reason), Pace: OrNull(int64(o.Pace)), HaltAbove: OrNull(int64(o.HaltAbove)), HaltCode: OrNull(string(o.HaltCode)), HaltReason: OrNull(o.HaltReason),
 		ActsFor: OrNull(o.ActsFor),
-		Worker:  OrNull(o.Worker), SteppedAt: InstantOrNull(o.SteppedAt), FinishedAt: InstantOrNull(o.FinishedAt),
+		Worker:  OrNull(o.Worker), SteppedAt: InstantOrNull(o.SteppedAt), ResumedAt: InstantOrNull(o.ResumedAt), FinishedAt: InstantOrNull(o.FinishedAt),
 	}
 	for s, n := range o.States {
 		out.States[string(s)] = n

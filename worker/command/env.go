@@ -28,6 +28,15 @@ func Inherit(environ []string) []string {
 	return kept
 }
 
+// Variables names those that tell a program who it works for.
+func Variables() (names []string) {
+	for _, entry := range identity(worker.Job[Args]{Attempt: &worker.Attempt{}}) {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
 // identity tells a program who it works for. The variables stand behind all
 // others, so none of those can pass for them.
 func identity(job worker.Job[Args]) []string {
