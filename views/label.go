@@ -22,6 +22,26 @@ const runeWidth = 6.2 // px of a rune of the drawing's text, generously
 
 func textWidth(s string) float64 { return runeWidth * float64(utf8.RuneCountInString(s)) }
 
+func (t label) width() float64 {
+	width := textWidth(t.Text + t.After)
+	if !t.At.IsZero() {
+		width += 9 * runeWidth
+	}
+	return width
+}
+
+func (t label) left() float64 {
+	switch t.Anchor {
+	case "end":
+		return t.X - t.width()
+	case "middle":
+		return t.X - t.width()/2
+	}
+	return t.X
+}
+
+func (t label) right() float64 { return t.left() + t.width() }
+
 // placeLabels writes beside, in and under a lane what fits.
 func (l *laneShape) placeLabels(compact bool) {
 	l.Inside = l.insideText()
@@ -62,8 +82,7 @@ func (l *laneShape) insideText() string {
 
 func (l *laneShape) labelAhead() {
 	text := label{Text: "lease until ", At: l.LeaseUntil}
-	width := textWidth(text.Text) + 9*runeWidth
-	if width+8 <= l.Ahead.W {
+	if text.width()+8 <= l.Ahead.W {
 		text.X, text.Y, text.Anchor = l.Ahead.end()-8, l.Y+15, "end"
 	} else {
 		text.X, text.Y, text.Anchor = min(l.Ahead.end(), plotRight), l.Y+l.Height+14, "end"
@@ -128,12 +147,8 @@ func endText(l store.Lane) string {
 // beside puts a label after x, or under the lane where there is no room. A
 // compact lane has no room under it and goes without.
 func (l *laneShape) beside(x float64, t label, compact bool) {
-	width := textWidth(t.Text + t.After)
-	if !t.At.IsZero() {
-		width += 9 * runeWidth
-	}
 	switch {
-	case x+width <= plotRight:
+	case x+t.width() <= plotRight:
 		t.X, t.Y, t.Anchor = x, l.Y+l.Height/2+4, "start"
 	case compact:
 		return
@@ -143,10 +158,10 @@ func (l *laneShape) beside(x float64, t label, compact bool) {
 	l.Labels = append(l.Labels, t)
 }
 
-// under reports whether something is written under the lane.
-func (l *laneShape) under() bool {
+// under reports whether something is written under the lane between two places.
+func (l *laneShape) under(x0, x1 float64) bool {
 	for _, t := range l.Labels {
-		if t.Y > l.Y+l.Height+6 {
+		if t.Y > l.Y+l.Height+6 && t.left() < x1 && t.right() > x0 {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ type gapShape struct {
 func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapShape {
 	var out []gapShape
 	for _, l := range lanes {
-		if l.End != store.EndExpired || (l.under() && !compact) {
+		if l.End != store.EndExpired {
 			continue
 		}
 		until, ok := ownedAgain(v, l.Generation)
@@ -26,12 +26,14 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 			continue
 		}
 		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13}
-		if compact {
-			g.Y = l.Y + l.Height + 5
-		}
 		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
-		if !compact {
+		roomy := !compact
+		if roomy {
 			g.Label = gapLabel(g, g.Title)
+			roomy = !l.under(min(g.X0, g.Label.left()), max(g.X1, g.Label.right()))
+		}
+		if !roomy { // its title still says how long
+			g.Y, g.Label = l.Y+l.Height+5, label{}
 		}
 		out = append(out, g)
 	}
