@@ -27,13 +27,14 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 		}
 		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13}
 		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
-		roomy := !compact
-		if roomy {
+		if !compact {
 			g.Label = gapLabel(g, g.Title)
-			roomy = !l.under(min(g.X0, g.Label.left()), max(g.X1, g.Label.right()))
 		}
-		if !roomy { // its title still says how long
-			g.Y, g.Label = l.Y+l.Height+5, label{}
+		if l.under(g.Label.left(), g.Label.right()) { // its title still says how long
+			g.Label = label{}
+		}
+		if compact || l.under(g.X0, g.X1) {
+			g.Y = l.Y + l.Height + 5
 		}
 		out = append(out, g)
 	}
