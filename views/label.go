@@ -1,6 +1,8 @@
 package views
 
 import (
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -61,9 +63,14 @@ func (l *laneShape) placeLabels(compact bool) {
 	}
 }
 
-// insideText is what the bar has room for.
+// insideText is what the bar has room for. How long an attempt held the job stands
+// beside its end where it ended itself; of one that runs it grows, and is not
+// written where nothing counts it on.
 func (l *laneShape) insideText() string {
-	renewed := ""
+	held, renewed := "", ""
+	if l.EndX >= 0 && !l.ended() {
+		held = "held " + Span(authorityEnd(l.Lane, l.EndedAt).Sub(l.ClaimedAt))
+	}
 	if n := len(l.Renewals); n > 0 {
 		renewed = "renewed ×" + Grouped(int64(n))
 	}
@@ -72,8 +79,9 @@ func (l *laneShape) insideText() string {
 		room = l.Ticks[0] - l.Held.X - 12
 		renewed = ""
 	}
-	for _, text := range []string{"claimed · " + renewed, "claimed", renewed} {
-		if text != "claimed · " && text != "" && textWidth(text) <= room {
+	for _, texts := range [][]string{{"claimed", held, renewed}, {"claimed", held}, {"claimed", renewed}, {held}, {"claimed"}, {renewed}} {
+		text := strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), " · ")
+		if text != "" && textWidth(text) <= room {
 			return text
 		}
 	}
@@ -93,7 +101,7 @@ func (l *laneShape) labelAhead() {
 func (l *laneShape) labelRefusal(compact bool) {
 	d := l.Diamonds[len(l.Diamonds)-1]
 	r := d.last()
-	detail := label{At: r.At, After: offeredText(r)}
+	detail := label{At: r.At, After: lateText(l.Lane, r) + offeredText(r)}
 	x := d.X + 16
 	if compact {
 		l.beside(x, label{Class: "t", Text: d.what()}, true)
@@ -110,6 +118,17 @@ func (l *laneShape) labelRefusal(compact bool) {
 		Text: d.what() + " · ", At: detail.At, After: detail.After})
 }
 
+// lateText says how long after the end of its permission an attempt wrote.
+func lateText(l store.Lane, r store.Transition) string {
+	if l.ClaimedAt.IsZero() {
+		return ""
+	}
+	if late := r.At.Sub(authorityEnd(l, r.At)); late > 0 {
+		return ", " + Span(late) + " late"
+	}
+	return ""
+}
+
 func offeredText(r store.Transition) string {
 	text := ", generation " + decimal(r.Generation) + " offered"
 	if r.Detail.Current != 0 {
@@ -118,8 +137,14 @@ func offeredText(r store.Transition) string {
 	return text
 }
 
+// ended reports whether the attempt ended itself.
+func (l *laneShape) ended() bool { return l.End == store.EndCompleted || l.End == store.EndFailed }
+
 func (l *laneShape) labelEnd(compact bool) {
 	text := endText(l.Lane)
+	if l.ended() {
+		text = string(l.End) + " after " + Span(l.EndedAt.Sub(l.ClaimedAt)) + strings.TrimPrefix(text, string(l.End))
+	}
 	if l.End == store.EndExpired {
 		l.beside(l.Hatch.end()+8, label{Class: "t", Text: text + " ", At: l.LeaseUntil}, compact)
 		return
