@@ -142,14 +142,18 @@ func (l *laneShape) ended() bool { return l.End == store.EndCompleted || l.End =
 
 func (l *laneShape) labelEnd(compact bool) {
 	text := endText(l.Lane)
+	x := max(l.EndX, l.Hatch.end()) + 10
 	if l.ended() {
-		text = string(l.End) + " after " + Span(l.EndedAt.Sub(l.ClaimedAt)) + strings.TrimPrefix(text, string(l.End))
+		long := string(l.End) + " after " + Span(l.EndedAt.Sub(l.ClaimedAt)) + strings.TrimPrefix(text, string(l.End))
+		if !compact || x+textWidth(long) <= plotRight {
+			text = long
+		}
 	}
 	if l.End == store.EndExpired {
 		l.beside(l.Hatch.end()+8, label{Class: "t", Text: text + " ", At: l.LeaseUntil}, compact)
 		return
 	}
-	l.beside(max(l.EndX, l.Hatch.end())+10, label{Class: "t", Text: text}, compact)
+	l.beside(x, label{Class: "t", Text: text}, compact)
 }
 
 // endText says how an attempt ended, with why.
