@@ -51,6 +51,16 @@ function forget() {
   history.replaceState(null, '', here);
 }
 
+// A timeline wider than the screen is first seen where its last late write was
+// refused, else where it is now.
+function look() {
+  const lanes = document.querySelector('svg.lanes');
+  const place = [...lanes?.querySelectorAll('.diamond') ?? []].at(-1) ?? document.getElementById('now');
+  if (!lanes || !place) return;
+  const part = lanes.parentElement;
+  part.scrollLeft = place.getBoundingClientRect().right - part.getBoundingClientRect().left - part.clientWidth / 2;
+}
+
 // The code of a set-up link stands behind the #, which goes to no server.
 function code() {
   const field = document.getElementById('setup-code');
@@ -69,6 +79,7 @@ forget();
 code();
 clock.set(main.dataset.now);
 clock.localise(document.body);
+look();
 setInterval(clock.tick, 1000);
 document.addEventListener('visibilitychange', clock.tick);
 keys.start();

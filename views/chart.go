@@ -40,7 +40,7 @@ type ChartOptions struct {
 
 const (
 	chartWidth  = 1240.0
-	plotLeft    = 172.0
+	plotLeft    = 196.0
 	plotRight   = 1224.0
 	plotTop     = 28.0
 	roomyLane   = 56.0

@@ -2,6 +2,7 @@ package views
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,16 @@ func TestTheStoryOfTwoWorkersIsDrawn(t *testing.T) {
 	}
 	if !hasLabel(a, "complete refused · superseded") {
 		t.Errorf("the refusal is not named: %+v", a.Labels)
+	}
+	if late := a.Labels[1].After; !strings.HasPrefix(late, ", 5.2 s late, generation 41 offered") {
+		t.Errorf("how late the refused write came is told as %q", late)
+	}
+}
+
+func TestAnAttemptSaysHowLongItHeldItsJob(t *testing.T) {
+	ended := chartOf(manyAttempts(3)).Lanes
+	if !slices.ContainsFunc(ended, func(l laneShape) bool { return hasLabel(l, "failed after 20 s") }) {
+		t.Errorf("no attempt that failed says after what time: %+v", ended)
 	}
 }
 

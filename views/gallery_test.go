@@ -286,7 +286,7 @@ func sampleTrend() store.Trend {
 
 func sampleQueues(names ...string) (out []store.HomeQueue) {
 	for i, name := range names {
-		q := store.HomeQueue{Queue: store.Queue{Name: name, Control: store.Control{Scope: store.ScopeQueue, Name: name}, Waiting: store.Count{N: int64(212 * i)}, Running: int64(40 * i), Slots: 64}}
+		q := store.HomeQueue{Queue: store.Queue{Name: name, Control: store.Control{Scope: store.ScopeQueue, Name: name}, Waiting: store.Count{N: int64(212 * i)}, Running: int64(40 * i), Workers: 3, Slots: 64}}
 		if i > 0 {
 			q.Oldest, q.Recent = sampleNow.Add(-time.Duration(i)*40*time.Second), store.Recent{Counts: store.Counts{Completed: 4650, Failed: int64(i - 1)}, Series: []int64{3, 5, 4, 8, 9, 9, 3, 5, 7, 7, 7, 8, 9, 4, 2}}
 			q.Starts, q.StartMean, q.StartWorst = 4000, 38*time.Millisecond, 182*time.Second

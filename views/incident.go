@@ -135,6 +135,53 @@ func incidentJobs(u URLs, i store.Incident) string {
 	return u.Search(i.JobsSearch())
 }
 
+// lead is a place where the cause of an incident may be seen.
+type lead struct{ Text, Href string }
+
+// leads are where a rule tells to look: nobody should have to search for it.
+func (p IncidentPage) leads() (out []lead) {
+	i := p.View.Incident
+	if p.Offline {
+		return nil
+	}
+	if i.Job != 0 {
+		out = append(out, lead{"job " + decimal(i.Job), p.URLs.Job(i.Job)})
+	}
+	if href := incidentJobs(p.URLs, i); href != "" {
+		out = append(out, lead{"the jobs that it touches", href})
+	}
+	if i.Kind != "" {
+		out = append(out, lead{"kind " + i.Kind, p.URLs.Kind(i.Kind)})
+	}
+	if i.Queue != "" {
+		out = append(out, lead{"queue " + i.Queue, p.URLs.Queue(i.Queue)})
+	}
+	lost := slices.Contains(i.Types, store.TypeExpired) || slices.Contains(i.Types, store.TypeRejected)
+	if lost || i.Scope == "" {
+		out = append(out, lead{"the workers", p.URLs.At(RouteWorkers)})
+	}
+	return out
+}
+
+// weight is how a button of the form is drawn: what comes next stands out, which
+// is to have the incident, and then to end it.
+func (p IncidentPage) weight(do store.IncidentAction) string {
+	next := store.IncidentAcknowledge
+	switch p.View.Incident.State {
+	case store.IncidentAcknowledged:
+		next = store.IncidentResolve
+	case store.IncidentResolved:
+		next = store.IncidentNote
+	}
+	switch {
+	case do == next:
+		return "main solid"
+	case do == store.IncidentAcknowledge || do == store.IncidentResolve:
+		return "main"
+	}
+	return ""
+}
+
 // awake are the incidents that do not stand back.
 func awake(all []store.Incident, now time.Time) (out []store.Incident) {
 	for _, i := range all {

@@ -281,3 +281,19 @@ func FuzzReadIncidentReport(f *testing.F) {
 		}
 	})
 }
+
+func TestAnIncidentLeadsToWhereItsRuleSaysToLook(t *testing.T) {
+	i := sampleIncidents()[0]
+	i.Job, i.Kind, i.Queue = 7, "a/b", "mail"
+	p := IncidentPage{Frame: frame(TopicIncident + "9"), View: sampleIncident(i)}
+	page := render(t, Incident(p))
+	for _, want := range []string{p.URLs.Job(7), p.URLs.Kind("a/b"), p.URLs.Queue("mail"), "Where to look"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not lead to %q", want)
+		}
+	}
+	p.Offline = true
+	if leads := p.leads(); len(leads) != 0 {
+		t.Errorf("a report that is read elsewhere leads to %v", leads)
+	}
+}

@@ -197,7 +197,7 @@ func replayForm(p ReplayPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "></p><div class=\"acts\"><button class=\"btn main\">Read</button> <span class=\"dim\">It is told on this page and stored nowhere.</span></div></form></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "></p><div class=\"buttons\"><button class=\"btn main\">Read</button> <span class=\"dim\">It is told on this page and stored nowhere.</span></div></form></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

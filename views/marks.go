@@ -18,7 +18,7 @@ type gapShape struct {
 func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapShape {
 	var out []gapShape
 	for _, l := range lanes {
-		if l.End != store.EndExpired || (l.under() && !compact) {
+		if l.End != store.EndExpired {
 			continue
 		}
 		until, ok := ownedAgain(v, l.Generation)
@@ -26,12 +26,15 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 			continue
 		}
 		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13}
-		if compact {
-			g.Y = l.Y + l.Height + 5
-		}
 		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
 		if !compact {
 			g.Label = gapLabel(g, g.Title)
+		}
+		if l.under(g.Label.left(), g.Label.right()) { // its title still says how long
+			g.Label = label{}
+		}
+		if compact || l.under(g.X0, g.X1) {
+			g.Y = l.Y + l.Height + 5
 		}
 		out = append(out, g)
 	}

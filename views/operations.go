@@ -136,6 +136,9 @@ func operationIcon(s store.OperationState) string {
 func operationStory(o store.Operation) string {
 	switch o.State {
 	case store.OperationPreview:
+		if n := leftAlone(o); n == o.Total && n > 0 {
+			return "Nothing has been done yet, and confirming would do nothing: as they stand, all of these jobs would be left alone."
+		}
 		return "Nothing has been done yet. Confirming acts on exactly these " + Plural(o.Total, "job") + ", each as it was seen; one that changes first, or arrives later, is left alone."
 	case store.OperationRunning:
 		if o.SteppedAt.IsZero() {
@@ -188,6 +191,14 @@ func byWhy(all map[store.Conflict]int64) []counted {
 	}
 	slices.SortFunc(out, func(a, b counted) int { return strings.Compare(string(a.why), string(b.why)) })
 	return out
+}
+
+// leftAlone is how many jobs of a preview nothing would be done to as they stand.
+func leftAlone(o store.Operation) (n int64) {
+	for _, c := range o.Expected {
+		n += c
+	}
+	return n
 }
 
 // warning says what an action does to jobs that run.

@@ -13,6 +13,10 @@ func JobParts(p JobPage) []templ.Component {
 // HomeParts are the components of [HomeLive], each with one root.
 func HomeParts(p HomePage) []templ.Component {
 	return []templ.Component{
-		answer(p), teaching(p), unhandledPart("unhandled", p.Home.Unhandled, p.Frame), cards(p), openIncidents(p), lostWorkers(p), states(p), homeQueues(p), trendCharts(p), newestJobs(p), refusals(p), drillAgain(p),
+		answer(p), teaching(p), unhandledPart("unhandled", p.Home.Unhandled, homeUnhandled, p.Frame), cards(p), openIncidents(p), lostWorkers(p), states(p), homeQueues(p), trendCharts(p), newestJobs(p), refusals(p), drillAgain(p),
 	}
 }
+
+// homeUnhandled is how much of the work that nobody takes the triage page names:
+// what else it says must stay in sight.
+const homeUnhandled = 4

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/fenceline/fenceline/store"
+	"github.com/fenceline/fenceline/store/search"
 )
 
 // part names a part of one queue's page. The stream of a browser carries the
@@ -21,7 +22,7 @@ func QueueParts(p QueuePage) []templ.Component {
 	v := p.View
 	return []templ.Component{
 		queueHead(p),
-		unhandledPart(p.part("unhandled"), v.Unhandled, p.Frame),
+		unhandledPart(p.part("unhandled"), v.Unhandled, len(v.Unhandled), p.Frame),
 		queueFacts(p),
 		jobsOf(p.part("running"), "Running", "claimed first, the first 50", v.Holding, p.Frame, "No job of this queue runs."),
 		jobsOf(p.part("next"), "Next", "in the order in which they are claimed, the first 20", v.Next, p.Frame, "No job waits to be claimed."),
@@ -36,7 +37,7 @@ func KindParts(p KindPage) []templ.Component {
 	v := p.View
 	return []templ.Component{
 		kindHead(p),
-		unhandledPart(p.part("unhandled"), v.Unhandled, p.Frame),
+		unhandledPart(p.part("unhandled"), v.Unhandled, len(v.Unhandled), p.Frame),
 		kindFacts(p),
 		workersTable(p.part("workers"), "Workers that handle it", v.Workers, p.Frame, "No live worker handles this kind."),
 		changesPart(p.part("changes"), v.Changes, p.Frame),
@@ -94,7 +95,18 @@ func queueStory(v store.QueueView) []Phrase {
 			t.say(" Its limit of ", decimal(int64(c)), " at once is taken up.")
 		}
 	}
+	t.failed(q.Recent, span{v.Since, v.Now, v.Cut}, "queue:"+search.Quote(q.Name))
 	return t.phrases
+}
+
+// failed says how many attempts failed of late, and leads to the jobs that still
+// bear it.
+func (t *tale) failed(r store.Recent, s span, within string) {
+	if r.Failed == 0 {
+		return
+	}
+	t.say(" ", Phrase{Text: Plural(r.Failed, "attempt") + " failed", Tone: ToneBad}, " in the last ", looksBack(s.now.Sub(s.since).Round(time.Second)), ", and ", Grouped(r.Completed), " completed: ",
+		Phrase{Text: "jobs that failed", Search: within + " state:retryable,discarded"}, ".")
 }
 
 // kindStory says what is going on with a kind.
@@ -111,5 +123,6 @@ func kindStory(v store.KindView) []Phrase {
 	default:
 		t.say(Plural(int64(k.Workers), "live worker"), plain(int64(k.Workers), " handles it. ", " handle it. "), Grouped(k.Running), plain(k.Running, " job runs.", " jobs run."))
 	}
+	t.failed(k.Recent, span{v.Since, v.Now, v.Cut}, "kind:"+search.Quote(k.Name))
 	return t.phrases
 }

@@ -183,7 +183,7 @@ func queuesStory(v store.Queues) []Phrase {
 // QueuesParts are what a stream sends of the page of all queues.
 func QueuesParts(p QueuesPage) []templ.Component {
 	return []templ.Component{
-		queuesHead(p), unhandledPart("queues-unhandled", p.View.Unhandled, p.Frame), queuesTable(p),
+		queuesHead(p), unhandledPart("queues-unhandled", p.View.Unhandled, len(p.View.Unhandled), p.Frame), queuesTable(p),
 		kindsTable("kinds", p.View.Kinds, span{p.View.Since, p.View.Now, p.View.Cut}, p.Frame),
 	}
 }
