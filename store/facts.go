@@ -108,12 +108,14 @@ from (select j.id, j.kind, j.queue, j.claimed_at from fenceline.jobs j where j.s
 order by r.kind, r.claimed_at limit $3`
 
 // undeliveredSQL goes by when something arrived or failed: a message that is tried
-// again may arrive behind one that was told later.
+// again may arrive behind one that was told later. Each of its sources is an index.
 const undeliveredSQL = `
 with told as materialized (
-  select t.target, t.job_id from fenceline.notice_targets t
+  select t.target, t.job_id from fenceline.notice_targets t where t.target > ''
   union
-  select n.target, n.job_id from fenceline.notices n where n.at > now() - $1::interval
+  select n.target, n.job_id from fenceline.notices n where n.state <> 'resolved' and n.at > now() - $1::interval
+  union
+  select n.target, n.job_id from fenceline.notices n where n.state = 'resolved' and n.at > now() - $1::interval
 ), sent as materialized (
   select t.target, j.id, j.state, j.finished_at,
          coalesce(max(j.finished_at) filter (where j.state = 'completed') over (partition by t.target), '-infinity') as arrived

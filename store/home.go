@@ -199,22 +199,18 @@ func (h *Home) readStale(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-const statesSQL = `
-select s.state, (select count(*) from (select from fenceline.jobs j where j.state = s.state::fenceline.job_state limit $2) c)
-from unnest($1::text[]) s (state)`
-
 func (h *Home) readStates(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, statesSQL, States, countBound+1)
-	if err != nil {
-		return err
-	}
-	var state State
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+	for _, state := range States {
+		var n int64
+		err := tx.QueryRow(ctx, `select count(*) from (
+			select from fenceline.jobs j where j.state = $1::text::fenceline.job_state limit $2) s`,
+			string(state), countBound+1).Scan(&n)
+		if err != nil {
+			return err
+		}
 		h.States[state] = capped(n)
-		return nil
-	})
-	return err
+	}
+	return nil
 }
 
 func (h *Home) readIncidents(ctx context.Context, tx pgx.Tx) (err error) {

@@ -36,7 +36,8 @@ type Minutes struct {
 	Cut         bool          // more than [ProvisionalBound] did, and the newest are not counted
 	Behind      time.Duration // since the log was counted up to the horizon; 0 when it never was
 
-	until time.Time // the last minute
+	until   time.Time // the last minute
+	byQueue bool      // kinds and reasons are counted together
 }
 
 // ProvisionalBound is how many transitions that are not rolled up yet are read
@@ -52,6 +53,15 @@ select r.minute, r.queue, r.kind, r.type::text, r.reason, r.n, r.marked, r.spans
 from fenceline.rollups r
 where r.minute between $1 and $2
 order by r.minute, r.queue, r.kind, r.type, r.reason`
+
+// minutesByQueueSQL spares the page the kinds and reasons of a busy hour, which are
+// many times as many rows.
+const minutesByQueueSQL = `
+select r.minute, r.queue, '', r.type::text, '', sum(r.n)::bigint, sum(r.marked)::bigint, sum(r.spans)::bigint, sum(r.span_ms)::bigint, max(r.span_max_ms)
+from fenceline.rollups r
+where r.minute between $1 and $2
+group by r.minute, r.queue, r.type
+order by r.minute`
 
 // Minutes reads the counts of the time back from now. What was not counted yet
 // is read from the log, up to a bound: a transaction that stays open elsewhere
@@ -85,7 +95,11 @@ func (m *Minutes) readStretch(ctx context.Context, tx pgx.Tx) error {
 		m.Behind = max(0, m.Now.Sub(at.at))
 	}
 	known := map[Minute]int{}
-	if err := m.gather(ctx, tx, known, minutesSQL, m.From, m.until); err != nil {
+	sql := minutesSQL
+	if m.byQueue {
+		sql = minutesByQueueSQL
+	}
+	if err := m.gather(ctx, tx, known, sql, m.From, m.until); err != nil {
 		return err
 	}
 	return m.provisional(ctx, tx, known, at)
@@ -127,6 +141,9 @@ func (m *Minutes) provisional(ctx context.Context, tx pgx.Tx, known map[Minute]i
 
 func (m *Minutes) add(known map[Minute]int, r Minute, sum, most int64) {
 	r.At = r.At.UTC()
+	if m.byQueue {
+		r.Kind, r.Reason = "", ""
+	}
 	name := Minute{At: r.At, Queue: r.Queue, Kind: r.Kind, Type: r.Type, Reason: r.Reason}
 	i, seen := known[name]
 	if !seen {

@@ -56,7 +56,7 @@ type HomeQueue struct {
 const maxHomeQueues = 12
 
 func (h *Home) readTrend(ctx context.Context, tx pgx.Tx) error {
-	var m Minutes
+	m := Minutes{byQueue: true}
 	if err := m.read(ctx, tx, TrendWindow); err != nil {
 		return err
 	}
