@@ -1573,9 +1573,9 @@ func gap(g gapShape) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var94 string
-		templ_7745c5c3_Var94, templ_7745c5c3_Err = templruntime.NewAttributeExpression("M" + px(g.X0) + " " + px(g.Y-7) + "v14M" + px(g.X1) + " " + px(g.Y-7) + "v14").Resolve(ctx)
+		templ_7745c5c3_Var94, templ_7745c5c3_Err = templruntime.NewAttributeExpression("M" + px(g.X0) + " " + px(g.Y-g.Half) + "v" + px(2*g.Half) + "M" + px(g.X1) + " " + px(g.Y-g.Half) + "v" + px(2*g.Half)).Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `lanes.templ`, Line: 170, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `lanes.templ`, Line: 170, Col: 131}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var94)
 		if templ_7745c5c3_Err != nil {

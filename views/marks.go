@@ -10,6 +10,7 @@ import (
 // gapShape is the time in which nobody owned the job, after a lease expired.
 type gapShape struct {
 	X0, X1, Y float64
+	Half      float64 // how far its marks reach up and down
 	Label     label
 	Title     string
 }
@@ -25,7 +26,7 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 		if !ok {
 			continue
 		}
-		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13}
+		g := gapShape{X0: s.x(l.LeaseUntil), X1: s.x(until), Y: l.Y + l.Height + 13, Half: 7}
 		g.Title = "unowned " + Span(until.Sub(l.LeaseUntil))
 		if !compact {
 			g.Label = gapLabel(g, g.Title)
@@ -33,8 +34,11 @@ func gapShapes(lanes []laneShape, s scale, v store.JobView, compact bool) []gapS
 		if l.under(g.Label.left(), g.Label.right()) { // its title still says how long
 			g.Label = label{}
 		}
-		if compact || l.under(g.X0, g.X1) {
+		switch {
+		case compact:
 			g.Y = l.Y + l.Height + 5
+		case l.under(g.X0, g.X1): // between the lane and what is written
+			g.Y, g.Half = l.Y+l.Height+2.5, 2.5
 		}
 		out = append(out, g)
 	}
