@@ -44,7 +44,7 @@ func AwaitHorizon(t testing.TB, url string) {
 	conn := must(t, func() (*pgx.Conn, error) { return pgx.Connect(ctx, url) })
 	defer conn.Close(ctx)
 	Await(t, "all of the log lies behind the horizon", func() (behind bool) {
-		err := conn.QueryRow(ctx, `select coalesce(max(t.xid) < pg_snapshot_xmin(pg_current_snapshot()), true) from fenceline.transitions t`).Scan(&behind)
+		err := conn.QueryRow(ctx, `select not exists (select from fenceline.transitions t where t.xid >= pg_snapshot_xmin(pg_current_snapshot()))`).Scan(&behind)
 		if err != nil {
 			t.Fatal(err)
 		}
