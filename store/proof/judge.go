@@ -35,17 +35,20 @@ func (s State) step(c Call, a Answer) (bool, State) {
 	return false, s
 }
 
+// noOrder is what a history breaks that the protocol cannot have given.
+const noOrder = "no order of these calls gives these answers"
+
 // judge holds a history against the model and the invariants.
 func (h *History) judge() {
 	slices.SortStableFunc(h.Events, func(a, b Event) int { return int(a.Began - b.Began) })
 	h.markAlone()
 	for _, e := range h.Events {
 		if e.Answer.Err != "" {
-			h.broken("%s: %s", e.Call, e.Answer.Err)
+			h.broken("an error: %s: %s", e.Call, e.Answer.Err)
 		}
 	}
 	if !h.explained() {
-		h.broken("no order of these calls gives these answers")
+		h.broken(noOrder)
 	}
 	folded := store.Fold(h.Log)
 	for _, v := range append(folded.Violations, folded.Differences(h.Job)...) {

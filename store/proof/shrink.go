@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -10,19 +11,21 @@ import (
 // what fails by an interleaving does not fail each time.
 const replays = 40
 
-// Shrink looks for the shortest script that still fails, by leaving steps out
-// of a failing history's script and playing what is left. It gives up when no
+// Shrink looks for the shortest script that still fails in the way that h does
+// first, by leaving steps out of a failing history's script and playing what is
+// left: what is broken otherwise is another counterexample. It gives up when no
 // step can be spared or the time is over, and returns the shortest history that
 // failed, which is h itself where h does not happen again.
 func (s *Stage) Shrink(ctx context.Context, h *History, within time.Duration) (*History, error) {
 	deadline := time.Now().Add(within)
+	way := h.ways()[0]
 	for again := true; again; {
 		again = false
 		for _, shorter := range h.Script.shorter() {
 			if time.Now().After(deadline) {
 				return h, nil
 			}
-			found, err := s.fails(ctx, shorter, deadline)
+			found, err := s.fails(ctx, shorter, way, deadline)
 			if err != nil {
 				return h, err
 			}
@@ -35,14 +38,15 @@ func (s *Stage) Shrink(ctx context.Context, h *History, within time.Duration) (*
 	return h, nil
 }
 
-// fails plays a script until it fails, and returns nil where it does not.
-func (s *Stage) fails(ctx context.Context, script Script, deadline time.Time) (*History, error) {
+// fails plays a script until it fails in that way, and returns nil where it
+// does not.
+func (s *Stage) fails(ctx context.Context, script Script, way string, deadline time.Time) (*History, error) {
 	for range replays {
 		h, err := s.Play(ctx, script)
 		if err != nil {
 			return nil, err
 		}
-		if len(h.Broken) > 0 {
+		if slices.Contains(h.ways(), way) {
 			return h, nil
 		}
 		if time.Now().After(deadline) {
@@ -50,6 +54,16 @@ func (s *Stage) fails(ctx context.Context, script Script, deadline time.Time) (*
 		}
 	}
 	return nil, nil
+}
+
+// ways tells in which ways a history fails, without what differs from one time
+// to the next.
+func (h *History) ways() []string {
+	ways := make([]string, len(h.Broken))
+	for i, broken := range h.Broken {
+		ways[i], _, _ = strings.Cut(broken, ":")
+	}
+	return ways
 }
 
 // shorter returns scripts that are this one with something left out, the

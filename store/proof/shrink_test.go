@@ -19,17 +19,14 @@ func TestACounterexampleIsShrunkToWhatMattersAndShownAsATimeline(t *testing.T) {
 		}
 	}
 	stage := mutated(t, double, new(atomic.Int64))
-	report, err := Run(t.Context(), []*Stage{stage}, seed(t), 0, Length{Histories: 2000})
-	if err != nil || report.Failure == nil {
-		t.Fatalf("%d histories found nothing: %v", report.Histories, err)
-	}
-	h, err := stage.Shrink(t.Context(), report.Failure, 20*time.Second)
+	long := failing(t, stage, noOrder, 12)
+	h, err := stage.Shrink(t.Context(), long, 20*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := h.Timeline()
-	t.Logf("%d steps became %d\n%s", report.Failure.Script.Steps(), h.Script.Steps(), text)
-	if n := h.Script.Steps(); n > 8 || 2*n > report.Failure.Script.Steps() {
+	t.Logf("%d steps became %d\n%s", long.Script.Steps(), h.Script.Steps(), text)
+	if n := h.Script.Steps(); n > 8 || 2*n > long.Script.Steps() {
 		t.Errorf("%d steps are left", n)
 	}
 	for _, want := range []string{"broken: ", "claim as A", "the longest order that the protocol allows", "where none of the calls that are left can follow", "on record", "the row: "} {
@@ -37,6 +34,23 @@ func TestACounterexampleIsShrunkToWhatMattersAndShownAsATimeline(t *testing.T) {
 			t.Errorf("the timeline does not say %q", want)
 		}
 	}
+}
+
+// failing plays histories until one of so many steps fails first in that way.
+func failing(t *testing.T, stage *Stage, way string, steps int) *History {
+	t.Helper()
+	for next := uint64(0); next < 4000; {
+		report, err := Run(t.Context(), []*Stage{stage}, seed(t), next, Length{Histories: 2000})
+		if err != nil || report.Failure == nil {
+			t.Fatalf("%d histories found nothing: %v", report.Histories, err)
+		}
+		if h := report.Failure; h.ways()[0] == way && h.Script.Steps() >= steps {
+			return h
+		}
+		next = report.Failure.Script.Index + 1
+	}
+	t.Fatalf("no history failed in this way: %s", way)
+	return nil
 }
 
 func TestAScriptIsTheSameForTheSameSeed(t *testing.T) {
