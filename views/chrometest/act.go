@@ -10,9 +10,21 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Click waits for an element that can be seen and clicks it.
+// Click waits for an element that can be seen and stays where it is, as one
+// that a person can hit, and clicks it.
 func (b *Tab) Click(css string) {
 	b.t.Helper()
+	place := "(e => e ? (e.scrollIntoViewIfNeeded(), JSON.stringify(e.getBoundingClientRect())) : '')(document.querySelector(" + quote(css) + "))"
+	was := ""
+	Wait(b.t, css+" stays in its place", func() bool {
+		now, err := eval[string](b, place)
+		if err != nil { // the page is being replaced by another one
+			now = ""
+		}
+		stays := now != "" && now == was
+		was = now
+		return stays
+	})
 	b.Do(chromedp.Click(chromedp.CSS(css)))
 }
 

@@ -64,21 +64,23 @@ func (b *Tab) Load(url string) {
 // waited for.
 func Eval[T any](b *Tab, js string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, Patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	v, err := eval[T](b, js)
 	if err != nil {
 		b.t.Fatalf("%s: %v", js, err)
 	}
 	return v
 }
 
+func eval[T any](b *Tab, js string) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, Patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+}
+
 // Holds reports whether a condition of the page holds now. While a page is
 // being replaced by another one, nothing does.
 func (b *Tab) Holds(js string) bool {
-	ctx, cancel := context.WithTimeout(b.ctx, Patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+js+")"))
+	v, err := eval[bool](b, "Boolean("+js+")")
 	return err == nil && v
 }
 
