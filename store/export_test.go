@@ -10,6 +10,7 @@ import (
 // What the tests need to know of the bounds.
 const (
 	SearchBound  = searchBound
+	NarrowLook   = narrowLook
 	CountBound   = countBound
 	RecentBound  = recentBound
 	RollMost     = rollMost

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -57,17 +58,31 @@ func (p *listPlan) edge(id string, from Place) []string {
 		beyond = "<"
 	}
 	if p.state != "" {
-		rows := []string{"(j.state, j.id) >= ('" + string(p.state) + "', 0)", "(j.state, j.id) <= ('" + string(p.state) + "', 9223372036854775807)"}
+		state, most := "('"+string(p.state)+"', ", int64(math.MaxInt64)
+		if p.span.most > 0 {
+			most = p.span.most
+		}
+		rows := []string{"(j.state, j.id) >= " + state + p.arg(p.span.least, "bigint") + ")", "(j.state, j.id) <= " + state + p.arg(most, "bigint") + ")"}
 		if from.ID != 0 {
-			rows = append(rows, "(j.state, j.id) "+beyond+" ('"+string(p.state)+"', "+p.arg(from.ID, "bigint")+")")
+			rows = append(rows, "(j.state, j.id) "+beyond+" "+state+p.arg(from.ID, "bigint")+")")
+		}
+		return rows
+	}
+	if p.order.at == "" {
+		var rows []string
+		if p.span.least > 0 {
+			rows = append(rows, id+" >= "+p.arg(p.span.least, "bigint"))
+		}
+		if p.span.most > 0 {
+			rows = append(rows, id+" <= "+p.arg(p.span.most, "bigint"))
+		}
+		if from.ID != 0 {
+			rows = append(rows, id+" "+beyond+" "+p.arg(from.ID, "bigint"))
 		}
 		return rows
 	}
 	if from.ID == 0 {
 		return nil
-	}
-	if p.order.at == "" {
-		return []string{id + " " + beyond + " " + p.arg(from.ID, "bigint")}
 	}
 	return []string{fmt.Sprintf("(j.%s, %s) %s (%s, %s)", p.order.at, id, beyond, p.arg(from.At, "timestamptz"), p.arg(from.ID, "bigint"))}
 }

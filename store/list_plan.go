@@ -58,11 +58,19 @@ type listPlan struct {
 	hit     string       // what is asked of each job that is looked at; empty for nothing
 	nothing bool         // no job can match
 	look    int          // how many jobs one statement looks at
+
+	enqueued *enqueued // when the jobs were enqueued, if that bounds the ids
+	narrowed bool
+	span     idSpan
 }
 
 // argsLook is how many jobs the first statement of a search in args looks at.
 // Each may hold a megabyte.
 const argsLook = 200
+
+// narrowLook is how many jobs a search by the time of enqueueing looks at before
+// it asks which ids that time can have.
+const narrowLook = 2000
 
 func planList(f Filter) *listPlan {
 	p := &listPlan{order: orders[f.Order], back: f.Before.ID > 0, look: searchBound}
@@ -71,6 +79,10 @@ func planList(f Filter) *listPlan {
 	p.nothing = len(states) == 0
 	if f.Query.InArgs() {
 		p.look = argsLook
+	}
+	p.enqueued = &enqueued{}
+	if p.order.at == "" {
+		p.enqueued = newEnqueued(terms)
 	}
 	p.from(f.Query, states)
 	var hits []string
@@ -85,6 +97,14 @@ func planList(f Filter) *listPlan {
 	}
 	p.hit = strings.Join(hits, "\n   and ")
 	return p
+}
+
+// first is how many jobs the first statement looks at.
+func (p *listPlan) first() int {
+	if p.wide() {
+		return min(p.look, narrowLook)
+	}
+	return p.look
 }
 
 // statesOf is the states that a query allows, and its other terms.

@@ -75,7 +75,7 @@ func (s *Store) Jobs(ctx context.Context, f Filter) (Page, error) {
 // gather looks through jobs until the page is full, no more are left, or the
 // effort is spent: then it says where it stopped and after how many.
 func (s *Store) gather(ctx context.Context, p *listPlan, from Place, f Filter) (jobs []Job, stopped Place, bound int, err error) {
-	began, look := time.Now(), p.look
+	began, look := time.Now(), p.first()
 	for {
 		turn := time.Now()
 		some, last, err := s.look(ctx, p, from, look, f.Limit+1-len(jobs))
@@ -93,10 +93,15 @@ func (s *Store) gather(ctx context.Context, p *listPlan, from Place, f Filter) (
 			return jobs, Place{}, 0, nil
 		}
 		from, bound = last, bound+look
-		if bound >= effortBound || time.Since(began) >= f.Effort {
+		switch {
+		case p.wide():
+			if err := s.narrow(ctx, p); err != nil || p.nothing {
+				return jobs, Place{}, 0, err
+			}
+			look = p.look
+		case bound >= effortBound || time.Since(began) >= f.Effort:
 			return jobs, from, bound, nil
-		}
-		if time.Since(turn) < promptly {
+		case time.Since(turn) < promptly:
 			look = min(2*look, searchBound)
 		}
 	}
@@ -224,21 +229,35 @@ func (s *Store) Matching(ctx context.Context, f Filter) (Count, error) {
 	if p.nothing {
 		return Count{}, nil
 	}
-	look := p.look
+	look := p.first()
 	if p.hit == "" {
 		look = countBound + 1
 	}
-	looked := p.looked(Place{}, look)
-	var all, hits int64
-	err = s.searched(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return tx.QueryRow(ctx, "select count(*), count(*) filter (where hit) from ("+looked+") l",
-			append([]any{pgx.QueryExecModeCacheDescribe}, p.args...)...).Scan(&all, &hits)
-	})
+	all, hits, err := s.count(ctx, p, look)
+	if err == nil && all == look && p.wide() {
+		if err = s.narrow(ctx, p); err == nil && !p.nothing {
+			look = p.look
+			all, hits, err = s.count(ctx, p, look)
+		}
+	}
 	switch {
 	case err != nil:
 		return Count{}, fmt.Errorf("count jobs: %w", err)
 	case hits > countBound:
 		return Count{N: countBound, Capped: true}, nil
 	}
-	return Count{N: hits, Capped: all == int64(look)}, nil
+	return Count{N: int64(hits), Capped: all == look && !p.nothing}, nil
+}
+
+// count looks at the first jobs of a plan and tells how many there were and how
+// many of them match.
+func (s *Store) count(ctx context.Context, p *listPlan, look int) (all, hits int, err error) {
+	q := *p
+	q.args = slices.Clone(p.args)
+	looked := q.looked(Place{}, look)
+	err = s.searched(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "select count(*), count(*) filter (where hit) from ("+looked+") l",
+			append([]any{pgx.QueryExecModeCacheDescribe}, q.args...)...).Scan(&all, &hits)
+	})
+	return all, hits, err
 }

@@ -95,7 +95,7 @@ func (s *Store) matching(ctx context.Context, a Action, query search.Query) (sel
 		return found, nil
 	}
 	known := map[int64]bool{} // in an order by time a job can move ahead while it is read
-	began, look, from := time.Now(), p.look, Place{}
+	began, look, from := time.Now(), p.first(), Place{}
 	for {
 		turn := time.Now()
 		last, n, err := s.lookAll(ctx, p, from, look, func(id, revision int64, state State, erased bool) {
@@ -121,7 +121,14 @@ func (s *Store) matching(ctx context.Context, a Action, query search.Query) (sel
 		if from = last; found.looked >= previewLook || time.Since(began) > previewEffort {
 			return found, nil
 		}
-		if time.Since(turn) < promptly {
+		switch {
+		case p.wide():
+			if err := s.narrow(ctx, p); err != nil || p.nothing {
+				found.looked = 0
+				return found, err
+			}
+			look = p.look
+		case time.Since(turn) < promptly:
 			look = min(2*look, searchBound)
 		}
 	}

@@ -90,7 +90,8 @@ var rollSQL = `with ` + fmt.Sprintf(batchSQL, `and t.xid < pg_snapshot_xmin(pg_c
 )
 select count(*) from behind`
 
-// Roll counts the next part of the log by the minute. It goes by the order of
+// Roll counts the next part of the log by the minute, and keeps between which ids
+// the jobs of each minute lie. It goes by the order of
 // (transaction, id) and stays behind the oldest transaction that may still
 // write, so that it misses nothing and counts nothing twice; one process works
 // at a time and the others return at once.
@@ -107,8 +108,11 @@ func (s *Store) Roll(ctx context.Context) (Rolled, error) {
 		if err != nil {
 			return Rolled{}, err
 		}
-		err = tx.QueryRow(ctx, rollSQL, at.xid, at.id, rollMost, at.since).Scan(&out.Counted)
-		out.More = out.Counted == rollMost
+		if err := tx.QueryRow(ctx, rollSQL, at.xid, at.id, rollMost, at.since).Scan(&out.Counted); err != nil {
+			return Rolled{}, err
+		}
+		more, err := keepIDs(ctx, tx)
+		out.More = more || out.Counted == rollMost
 		return out, err
 	})
 	if err != nil {
@@ -145,6 +149,7 @@ func (s *Store) ForgetRollups(ctx context.Context, keep time.Duration) (more boo
 	for _, sql := range []string{
 		forgetIncidentJobsSQL,
 		forgetNoticesSQL,
+		forgetIDsSQL,
 		`delete from fenceline.queue_minutes q using (
 		   select o.minute, o.queue from fenceline.queue_minutes o
 		   where o.minute < now() - $1::interval order by o.minute limit $2 for update skip locked) o
